@@ -65,14 +65,12 @@ lint: $(VENV)/.installed-dev
 
 # Its maintainers' notice that they work on a successor is no warning.
 docs: $(VENV)/.installed-docs
+	$(BIN)/python -m scripts.tools.pages.site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 pages: $(VENV)/.installed-dev
-	$(BIN)/python -m scripts.tools.pages.results
 	$(BIN)/python -m scripts.tools.pages.gallery
 	$(BIN)/python -m scripts.tools.pages.verdicts
-	$(BIN)/python -m scripts.tools.pages.networks
-	$(BIN)/python -m scripts.tools.pages.tour
 
 figures: $(VENV)/.installed-base
 	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)

@@ -6,14 +6,14 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from types import FrameType
 
 import ntkexp
+from ntkexp.commands.command import FILES, entry, find
 from ntkexp.errors import UserError, denied
-from ntkexp.execution import threads
+
+COLUMN = 43  # of the page of all commands, where the sentence on one begins
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,13 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The exit code is 0 for done, 2 for bad input, 1 for a failed run, 128 + n for signal n.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    threads.set_waiting()
     # A letter that the terminal cannot show becomes a question mark.
     with contextlib.suppress(AttributeError):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         with _interrupts():
-            code = _dispatch(words)
+            answer = _answer(words)
+            if isinstance(answer, str):
+                print(answer)
         sys.stdout.flush()
     except UserError as error:
         print(f"ntkexp: {error}", file=sys.stderr)
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PermissionError as error:
         print(f"ntkexp: {denied(error)}", file=sys.stderr)
         return 2
-    return code
+    return answer if isinstance(answer, int) else 0
 
 
 @contextlib.contextmanager
@@ -53,72 +54,50 @@ def _interrupts() -> Iterator[None]:
     Python's own way raises an exception at whatever line is running. Some imports swallow it,
     others print it as a traceback.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def end(number: int, frame: FrameType | None) -> None:
         os.write(2, b"interrupted\n")
         os._exit(128 + number)
 
-    before = signal.signal(signal.SIGINT, end)
+    try:
+        before = signal.signal(signal.SIGINT, end)
+    except ValueError:  # outside of the main thread
+        yield
+        return
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _dispatch(words: list[str]) -> int:
+def _answer(words: list[str]) -> int | str:
+    """What a command answers: an exit code, or what is to be printed."""
     if not words or words[0] in ("--help", "-h", "help"):
-        from ntkexp.usage import help_of_all
-
-        print(help_of_all())
-        return 0
+        return _help()
     if words[0] == "--version":
-        print(f"ntkexp {ntkexp.__version__}")
-        return 0
-    command, rest = words[0], words[1:]
-    if command == "complete" and len(rest) == 1:  # the tab key's question
-        return _carry_out(command, rest)
-    if command not in COMMANDS:
-        raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
+        return f"ntkexp {ntkexp.__version__}"
+    name, *rest = words
+    if name == "complete" and len(rest) == 1:  # the tab key's question
+        from ntkexp.commands.completion import candidates
+
+        return "\n".join(candidates(rest[0]))
+    if name not in FILES:
+        raise UserError(f"{name}: no such command; expected one of {', '.join(FILES)}")
+    command = find(name)
     if {"--help", "-h"} & set(rest):
-        from ntkexp.usage import help_of
+        return command.help()
+    from ntkexp.execution import threads
 
-        print(help_of(command))
-        if command in ("train", "study"):
-            from ntkexp.handbook import groups
-
-            print("", "what can be set, told by ntkexp options GROUP[=NAME]:", *groups(), sep="\n")
-        return 0
-    return _carry_out(command, rest)
+    threads.set_waiting()
+    return command.parsed(rest).execute()
 
 
-def _carry_out(command: str, words: list[str]) -> int:
-    """Call what is behind a command: it returns an exit code, or what is to be printed."""
-    if command in ("train", "study"):
-        from ntkexp import application
-
-        return application.run(command, words)
-    module, function = COMMANDS.get(command, "completion:complete").split(":")
-    answer = getattr(import_module(f"ntkexp.{module}"), function)(words)
-    if isinstance(answer, int):
-        return answer
-    print(answer)
-    return 0
-
-
-# Imported when it is called: this module stays light. Of train and study the names alone are used.
-COMMANDS = {
-    "train": "application:run",
-    "study": "application:run",
-    "probe": "probing:probe",
-    "options": "handbook:options",
-    "list": "catalogue:overview",
-    "show": "catalogue:show",
-    "claims": "claims.command:claims",
-    "figures": "figures:figures",
-    "report": "report.page:report",
-    "data": "data.images.sources:inventory",
-    "completion": "completion:script",
-}
+def _help() -> str:
+    """The page of all commands."""
+    lines = ["ntkexp: watch what a neural network's tangent features do while it learns", ""]
+    for command in map(find, FILES):
+        lines += entry(f"  ntkexp {command.short or command.call}", command.about(), COLUMN)
+    lines += ["  ntkexp COMMAND --help                    what a command takes, flag by flag"]
+    lines += ["  ntkexp --version | --help", ""]
+    lines += ["  ntkexp train +exp=disk --cfg job         prints the config and runs nothing"]
+    return "\n".join(lines)

@@ -204,7 +204,7 @@ class ExperimentConfig:
     progress: bool = option(True, about="show how far it has come")
     rerun: bool = option(False, about="run it again, even if it is done")
     with_parents: bool = option(False, about="first run what it needs and is not there")
-    objective_metric: str | None = option(None, about="what a search optimises, as evals.test.loss")
+    objective_metric: str | None = option(None, about="a number to print, as evals.test.loss")
     logger: dict[str, Any] = field(default_factory=dict)
 
 

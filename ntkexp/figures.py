@@ -1,11 +1,4 @@
-"""`ntkexp figures`: draw every figure that has its runs, and name the commands of the others.
-
-ntkexp figures                       all, from outputs and the reference results
-ntkexp figures alignment 2 4         of one paper, by number
-ntkexp figures rademacher            by a part of the file's name
-ntkexp figures --changed             only where runs or code changed since
-ntkexp figures alignment 2 --exp mine    from runs of one's own, in outputs/figures/own
-"""
+"""Figures, drawn by the scripts of the papers: all that have their runs, or one from any runs."""
 
 from __future__ import annotations
 
@@ -15,7 +8,6 @@ import json
 import runpy
 import sys
 import traceback
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -31,10 +23,9 @@ import ntkexp
 from ntkexp import projects
 from ntkexp.errors import UserError, meant
 from ntkexp.machine import cores
-from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
-from ntkexp.results.files import refuse_unwritable, write_text
-from ntkexp.results.folders import OUTPUTS, roots, runs
-from ntkexp.usage import parsed
+from ntkexp.papers.scripts import Script, folder_of, scripts
+from ntkexp.results.files import write_text
+from ntkexp.results.folders import runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,27 +84,6 @@ Outcome = tuple[int, str, str]  # exit code, output and errors of a script
 Draw = Callable[[Script], Outcome]
 
 
-def figures(words: Sequence[str]) -> int:
-    """Draw what is asked for. Returns 1 if a script failed; missing runs are no failure."""
-    arguments = parsed("figures", words)
-    out: Path = arguments.out or FIGURES
-    for folder in arguments.runs:
-        if not folder.is_dir():
-            raise UserError(f"--runs {folder}: no such folder")
-    refuse_unwritable(out)
-    if arguments.exp:
-        return _of_ones_own(arguments, out)
-    if arguments.columns or arguments.width or arguments.style or arguments.csv:
-        raise UserError("--columns, --width, --style and --csv are for --exp: runs of one's own")
-    record = Drawn(out, arguments.runs or roots(OUTPUTS))
-    wanted = chosen(arguments.names, arguments.paper)
-    wanted = [script for script in wanted if not (arguments.changed and record.stands(script))]
-    if not wanted:
-        print("every figure is as its runs are")
-        return 0
-    return _draw(wanted, arguments.runs, out, record)
-
-
 def draw(
     paper: str,
     figure: str,
@@ -132,25 +102,11 @@ def draw(
         style: a style sheet for matplotlib, over that of the papers' figures.
     """
     (script,) = chosen([figure], paper)
-    drawn: Figure = _own().figure(script, runs, columns, width, style)
+    drawn: Figure = own().figure(script, runs, columns, width, style)
     return drawn
 
 
-def _of_ones_own(arguments: Namespace, out: Path) -> int:
-    wanted = chosen(arguments.names, arguments.paper)
-    papers = {script.paper for script in wanted}
-    if len(papers) > 1 or wanted == chosen([], *papers):
-        raise UserError(f"--exp {arguments.exp}: of which figures? for example alignment 2 3")
-    keys = arguments.columns.split(",") if arguments.columns else ()
-    for path in _own().save(
-        wanted, arguments.exp.split(","), arguments.runs, out,
-        columns=keys, width=arguments.width, style=arguments.style, csv=arguments.csv,
-    ):  # fmt: skip
-        print(path, flush=True)
-    return 0
-
-
-def _own() -> ModuleType:
+def own() -> ModuleType:
     """The scripts are no part of what the package is made of: they read its results."""
     return import_module("ntkexp.scripts.own")
 
@@ -186,7 +142,7 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     return [script for script in of_paper if script in picked] if names else of_paper
 
 
-def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
+def draw_all(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
     drawn, missing, broken = [], [], []
     for script, (code, output, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
         if code == 0:

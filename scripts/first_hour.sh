@@ -112,7 +112,7 @@ step plain "finished, and slower" \
     run plain +exp=vgg19_clean "${SHORT[@]}" device=cuda deterministic=true cuda_graph=false
 step same "nothing: both have the same losses to the last digit" same graph plain
 step cut "interrupted, then finished: probes go on with what they remember" \
-    cut cut +exp=mlp_mnist 'probe=[telescope,complexity]' optim.epochs=null optim.steps=40000 \
+    cut cut +exp=mlp_mnist 'probe=[linearity,complexity]' optim.epochs=null optim.steps=40000 \
     optim.stop_loss=null device=cuda checkpoint.every_seconds=2
 step second "finished; with one GPU this and the next fail" run second +exp=disk device=cuda:1 optim.steps=200
 step falls "a loss that falls" falls second

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.curves import FIRST_ITERATION
-from ntkexp.results.numbers.curves import accuracy as accuracy_of
+from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import FULL_BASE, NARROWED, Record
 from ntkexp.results.select import Counts
 from ntkexp.scripts import drawing, runs
@@ -227,7 +227,7 @@ def ends(records: Sequence[Record]) -> str:
     if any("evals" not in record.tables for record in records):
         return span
     train, test = (
-        [100 * accuracy_of(record, split).iloc[-1] for record in records]
+        [100 * last(record.tables["evals"], split) for record in records]
         for split in ("train", "test")
     )
     if np.isnan([*train, *test]).any():  # numbers are learned, not classes

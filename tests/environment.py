@@ -29,6 +29,8 @@ os.environ["NTKEXP_TESTS_REACHED"] = str(REACHED)
 os.environ["NTKEXP_DATA"] = str(SCRATCH / "no-images")
 os.environ["NTKEXP_CACHE"] = str(SCRATCH / "cache")
 os.environ["NTKEXP_REFERENCE"] = ""
+# Selenium takes the driver that is installed, and looks for no other.
+os.environ["SE_OFFLINE"] = "true"
 # Tests run side by side on few cores; torch reads it on import.
 os.environ["OMP_NUM_THREADS"] = "1"
 runpy.run_path(str(LOOPBACK / "sitecustomize.py"))

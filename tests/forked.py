@@ -24,7 +24,7 @@ from ntkexp.cli import main
 Main = Callable[[Sequence[str]], int]
 # Of torch what autograd imports when it is first used.
 IMPORTED = (
-    "scipy.sparse.linalg", "torch.fx.experimental.symbolic_shapes", "ntkexp.application",
+    "scipy.sparse.linalg", "torch.fx.experimental.symbolic_shapes", "ntkexp.commands.application",
     "ntkexp.launch.sweep", "ntkexp.probes.eigenfunctions", "ntkexp.training.experiment",
 )  # fmt: skip
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import ntkexp as package
-from ntkexp.application import KEYS_OF_FLAGS, all_flags
-from ntkexp.cli import COMMANDS, main
+from ntkexp.cli import main
+from ntkexp.commands.command import FILES, names_of
+from ntkexp.commands.command import find as command_of
 from ntkexp.components import find
 from ntkexp.errors import UserError
-from ntkexp.usage import USAGES
 from tests.conftest import TINY_DISK, Ntkexp, Start
 
 QUICK = """
@@ -33,26 +33,29 @@ for words, heavy in (
     assert not heavy & set(sys.modules), (words, heavy & set(sys.modules))
 """
 
+HYDRAS = ("resolve", "run", "info", "package")  # flags of Hydra's own, of which help says nothing
+
 
 def test_quick_answers_load_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", QUICK], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("command", USAGES)
+@pytest.mark.parametrize("command", FILES)
 def test_help_of_a_command_tells_its_flags(command: str, inside: Ntkexp) -> None:
     told = inside(command, "--help").stdout
     assert told.startswith(f"usage: ntkexp {command}")
     assert all(len(line) < 100 for line in told.splitlines())
-    own = {flag.split()[0] for flag in USAGES[command].flags if flag.startswith("-")}
-    assert all(f"\n  {flag}" in told for flag in own)
-    if command in ("train", "study"):
-        assert {*KEYS_OF_FLAGS} <= own <= {*all_flags()}
+    told = " ".join(told.split())
+    for flag in command_of(command).flags():
+        about, takes = flag.metadata["about"], flag.metadata["takes"]
+        word = f"{names_of(flag)[-1]} {takes}" if takes else names_of(flag)[0]
+        assert (f" {word} {about}" in told) if about else flag.name in HYDRAS
 
 
 def test_help_names_every_command(inside: Ntkexp) -> None:
     told = inside("--help").stdout
-    assert all(f"ntkexp {command}" in told for command in COMMANDS)
+    assert all(f"ntkexp {command}" in told for command in FILES)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ def test_hydra_tells_what_it_does_only_when_asked(start: Start, tmp_path: Path) 
 def test_letters_that_a_terminal_lacks_are_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", stdout)
-    monkeypatch.setattr("ntkexp.completion.script", lambda words: "5 ± 1")
+    monkeypatch.setattr("ntkexp.commands.completion.SCRIPTS", {"bash": "5 ± 1"})
     assert main(["completion", "bash"]) == 0
     assert stdout.buffer.getvalue() == b"5 ? 1\n"  # type: ignore[attr-defined]
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from ntkexp.commands.figures import Figures
 from ntkexp.errors import UserError
-from ntkexp.figures import Drawn, _draw, chosen, figures
+from ntkexp.figures import Drawn, chosen, draw_all
 from ntkexp.papers.scripts import Script
 from ntkexp.results import folders
 from ntkexp.scripts import drawing
@@ -59,7 +60,7 @@ def test_what_is_not_there_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as refused:
-        figures(words)
+        Figures.parsed(words).execute()
     assert told in str(refused.value)
     assert not list(tmp_path.iterdir())
 
@@ -132,7 +133,7 @@ def test_a_process_that_is_killed_costs_its_own_figure_alone(
     ]
     out = tmp_path / "drawn"
     out.mkdir()
-    assert _draw(scripts, [], out, Drawn(out, [])) == 1
+    assert draw_all(scripts, [], out, Drawn(out, [])) == 1
     told = capsys.readouterr()
     assert "5 drawn, 0 without runs, 1 failed" in told.out
     assert f" {home / 'fig_first.pdf'}\n" in told.out

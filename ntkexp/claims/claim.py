@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
-
-import pandas as pd
 
 from ntkexp.claims.horizon import OWN_END, Horizon
 from ntkexp.results.record import Record
@@ -166,51 +164,3 @@ def sharing(prefix: str, **shared: Any) -> Callable[..., Claim]:
         return Claim(id=prefix + name, **(shared | fields))
 
     return claim
-
-
-def each_run(
-    value: Callable[[Record], float], panels: Mapping[str, str] | None = None
-) -> Statistic:
-    """One case a run; its panel is named by its experiment."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            panel = panels[record.experiment] if panels else ""
-            yield Case(panel, record.seed, value(record))
-
-    return cases
-
-
-def each_value(value: Callable[[Record], float], axis: str) -> Statistic:
-    """One case a run; its panel is the value that its experiment sweeps over, named `axis`."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in sorted(records, key=lambda record: (record.axis, record.seed)):
-            yield Case(f"{axis} = {record.axis:g}", record.seed, value(record))
-
-    return cases
-
-
-def each_seed(table: str, value: Callable[[pd.DataFrame], float]) -> Statistic:
-    """One case for every seed that a study's table holds."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            for seed, frame in record.tables[table].groupby("seed"):
-                yield Case("", int(str(seed)), value(frame))
-
-    return cases
-
-
-def each_sweep(value: Callable[[Sequence[Record]], float], panels: Mapping[str, str]) -> Statistic:
-    """One case for the runs of an experiment that share a seed: a sweep over something else."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        sweeps: dict[tuple[str, int], list[Record]] = {}
-        for record in records:
-            sweeps.setdefault((record.experiment, record.seed), []).append(record)
-        for (experiment, seed), members in sorted(sweeps.items()):
-            if len(members) >= FEWEST:
-                yield Case(panels[experiment], seed, value(members))
-
-    return cases

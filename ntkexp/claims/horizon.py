@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ntkexp.results.numbers.curves import accuracy, has_fitted
+from ntkexp.results.numbers.evals import curve
 from ntkexp.results.record import Record
-from ntkexp.results.select import reached_its_end
+from ntkexp.results.select import has_fitted, reached_its_end
 
 # The looks at the end of which a test accuracy must be lower than at its best.
 LAST_LOOKS = 2
@@ -45,7 +47,7 @@ def memorised(number: int, share: float) -> Horizon:
 
     def reached(record: Record) -> bool:
         come = record.iteration >= number and "evals" in record.tables
-        return come and float(accuracy(record, "train").max()) > highest
+        return come and float(curve(record.tables["evals"], "train").max()) > highest
 
     description = f"iteration {number:,}, with a train accuracy above {highest:.2f}"
     return Horizon(description, reached, number, memorised=True)
@@ -59,22 +61,23 @@ def either(first: Horizon, second: Horizon) -> Horizon:
     )
 
 
-def fall_of_accuracy(record: Record) -> float:
+def fall_of_accuracy(evals: pd.DataFrame, config: Mapping[str, Any]) -> float:
     """By how many of its standard errors, of one image at least, the test accuracy at the last two
     looks, at the higher, lies below its best."""
-    curve = accuracy(record, "test")
-    best = float(curve.max())
-    images = record.config.get("evaluate.test_examples") or ALL_IMAGES
+    accuracy = curve(evals, "test")
+    best = float(accuracy.max())
+    images = config.get("evaluate.test_examples") or ALL_IMAGES
     error = max(float(np.sqrt(best * (1 - best) / images)), 1 / images)
-    return (best - float(curve.iloc[-LAST_LOOKS:].max())) / error
+    return (best - float(accuracy.iloc[-LAST_LOOKS:].max())) / error
 
 
 def has_overfitted(record: Record) -> bool:
     """True if the test accuracy has begun to fall, for good. It has not where it is best at the
     end."""
-    if "evals" not in record.tables or len(accuracy(record, "test")) <= LAST_LOOKS:
+    if "evals" not in record.tables:
         return False
-    return fall_of_accuracy(record) > 1
+    evals = record.tables["evals"]
+    return len(curve(evals, "test")) > LAST_LOOKS and fall_of_accuracy(evals, record.config) > 1
 
 
 FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ntkexp.claims.claim import Case, Claim
-from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.record import SCALES, Record
-from ntkexp.results.select import choose, choose_jointly, of_recipe
+from ntkexp.results.select import choose, choose_jointly, has_collapsed, of_recipe
 
 
 class Verdict(StrEnum):

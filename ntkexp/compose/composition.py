@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from ntkexp import components, config, projects
 
 CONFIGS = "pkg://ntkexp.configs"
 SCHEME, RESOLVER = "component", "at_scale"
-# Where Hydra finds the sweepers and the launcher of ntkexp/launch/plugin.py.
+# Where Hydra finds the sweeper and the launcher of ntkexp/launch/plugin.py.
 SWEEPERS = "hydra_plugins.ntkexp"
 
 
@@ -104,28 +104,6 @@ class SweeperNode:
     params: dict[str, str] | None = None
 
 
-class Sampler(StrEnum):
-    tpe = "tpe"
-    random = "random"
-
-
-class Direction(StrEnum):
-    minimize = "minimize"
-    maximize = "maximize"
-
-
-@dataclass
-class SearchNode(SweeperNode):
-    _target_: str = f"{SWEEPERS}.SearchSweeper"
-    n_trials: int = 20
-    n_jobs: int | None = None
-    storage: str | None = None
-    study_name: str | None = None
-    direction: Direction | None = None
-    sampler: Sampler = Sampler.tpe
-    seed: int | None = None
-
-
 @dataclass
 class LauncherNode:
     _target_: str = f"{SWEEPERS}.SweepLauncher"
@@ -149,7 +127,6 @@ def register() -> None:
     OmegaConf.set_struct(slurm.sbatch, False)  # takes any keys
     store.store(group="schema/launcher", name="slurm", node=slurm)
     store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
-    store.store(group="hydra/sweeper", name="search", node=SearchNode)
     store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)
     # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
     major, minor = map(int, omegaconf.__version__.split(".")[:2])

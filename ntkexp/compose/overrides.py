@@ -73,8 +73,7 @@ def check_sweep(overrides: Sequence[Override]) -> None:
         word = override.input_line
         if isinstance(override.value(), IntervalSweep):
             raise UserError(
-                f"{word}: an interval has no list of values; expected a,b,c or range(...), or "
-                "hydra/sweeper=search beside it"
+                f"{word}: an interval has no list of values; expected a,b,c or range(...)"
             )
         try:
             length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))

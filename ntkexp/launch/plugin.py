@@ -1,4 +1,4 @@
-"""Two sweepers and one launcher for Hydra, and what they return to it.
+"""A sweeper and a launcher for Hydra, and what they return to it.
 
 Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
 take part in, and it only makes objects of classes that live there. So these are registered
@@ -24,19 +24,19 @@ from omegaconf import DictConfig
 
 from ntkexp.compose.composition import SWEEPERS
 from ntkexp.compose.overrides import check_sweep
-from ntkexp.errors import RunFailed, RunTakenError, SweepStopped, UserError
+from ntkexp.errors import RunFailed, SweepStopped, UserError
 from ntkexp.execution.outcome import DONE, metric_of
-from ntkexp.launch.job import Job, Outcome
+from ntkexp.launch.job import Job
 from ntkexp.results.numbers.metric import KEY
 
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
-# Sweepers that are registered here.
-SWEEPER_NAMES = ("ntkexp", "search")
+# The sweeper that is registered here.
+OURS = "ntkexp"
 
 
 class Task(Protocol):
-    """The function that Hydra calls with the config of a single run (ntkexp/application.py).
+    """The function that Hydra calls with the config of a single run (commands/application.py).
 
     `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """
@@ -55,9 +55,8 @@ class SweepSweeper(Sweeper):
     experiment sweeps by itself; a key that is given on the command line takes their place.
     """
 
-    def __init__(self, params: dict[str, str] | None = None, **options: Any) -> None:
+    def __init__(self, params: dict[str, str] | None = None) -> None:
         self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
-        self.options = options
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
@@ -77,17 +76,6 @@ class SweepSweeper(Sweeper):
         return self.launcher.launch(batch, initial_job_idx=0)
 
 
-class SearchSweeper(SweepSweeper):
-    """Optuna chooses the values (ntkexp/launch/search.py)."""
-
-    def sweep(self, arguments: list[str]) -> Any:
-        from ntkexp.launch.search import Search
-
-        assert self.config is not None
-        assert self.launcher is not None
-        Search(self.options, self.config, self.launcher).go_on([*self.declared, *arguments])
-
-
 class SweepLauncher(Launcher):
     """Gives a batch of jobs to the engine that `launcher` names."""
 
@@ -95,7 +83,7 @@ class SweepLauncher(Launcher):
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
         self.context, self.task, self.config = hydra_context, cast(Task, task_function), config
-        if config.hydra.runtime.choices["hydra/sweeper"] != SWEEPER_NAMES[0]:
+        if config.hydra.runtime.choices["hydra/sweeper"] != OURS:
             refuse_without_metric(config)
 
     def launch(
@@ -108,22 +96,21 @@ class SweepLauncher(Launcher):
         jobs = sweep(loader, self.config, job_overrides, self.task.codes)
         if max(self.task.codes[before:], default=0) > SIGNALS:
             raise SweepStopped
-        sweeper = self.config.hydra.runtime.choices["hydra/sweeper"]
-        if sweeper == SWEEPER_NAMES[0] and not self.config.launcher.dry_run:
-            print_numbers(jobs, self.config.objective_metric)
-        if sweeper not in SWEEPER_NAMES:
+        if self.config.hydra.runtime.choices["hydra/sweeper"] != OURS:
             # A sweeper of another package writes its own files there.
             Path(self.config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
+        elif not self.config.launcher.dry_run:
+            print_numbers(jobs, self.config.objective_metric)
         return returns(jobs, job_overrides, self.config.objective_metric)
 
 
 def register() -> None:
-    """Make the sweepers and the launcher known to Hydra, unless they are. Their options are known
+    """Make the sweeper and the launcher known to Hydra, unless they are. Their options are known
     already: composing needs those alone (ntkexp/compose/composition.py)."""
     plugins = Plugins.instance()
     if SweepLauncher in plugins.discover(Launcher):
         return
-    for plugin in (SweepSweeper, SearchSweeper, SweepLauncher):
+    for plugin in (SweepSweeper, SweepLauncher):
         plugin.__module__ = SWEEPERS
         plugins.register(plugin)
     package, _, name = SWEEPERS.partition(".")
@@ -173,8 +160,6 @@ def refuse_without_metric(config: DictConfig) -> None:
 
 
 def _number(job: Job, metric: str | None) -> float | Exception | None:
-    if job.outcome is Outcome.elsewhere:
-        return RunTakenError(f"{job.folder}: {job.reason}")
     if job.code != DONE:
         return RunFailed(job.folder, job.reason or str(job.outcome))
     if metric is None:

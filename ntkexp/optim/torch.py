@@ -85,7 +85,7 @@ class TorchUpdate(WeightUpdate):
     """An optimiser of PyTorch. It changes the weights as it takes the gradients in, so their coming
     change cannot be seen, and it updates one network, no stack."""
 
-    hides = frozenset({"updates", "changes"})
+    hides = frozenset({"updates"})
     stacks = False
 
     def __init__(

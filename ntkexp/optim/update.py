@@ -38,7 +38,7 @@ class WeightUpdate:
     repeats = False
     # True if it looks at the forward of every minibatch (ntkexp/optim/observer.py).
     sees_forward = False
-    # The facts that it cannot give to probes of single updates: "updates", "changes".
+    # What it cannot give to probes: "updates", where the coming change of the weights is not known.
     hides: frozenset[str] = frozenset()
     # True if it can update many networks whose tensors are stacked.
     stacks = True

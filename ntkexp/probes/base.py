@@ -23,7 +23,7 @@ and the network still as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -46,8 +46,7 @@ Measured: TypeAlias = "Mapping[str, Mapping[str, object] | NDArray[np.generic]]"
 class Update:
     """One update of the weights: |dw_t| is known, the network still at w_t.
 
-    The kernel of what is trained is `kernel_factor` times that of `model`. `changes` gives dw_t by
-    the names of the model's parameters, where the work offers "changes".
+    The kernel of what is trained is `kernel_factor` times that of `model`.
     The network is in eval mode if a probe looks at it now, having seen no forward before.
     """
 
@@ -57,7 +56,6 @@ class Update:
     step_norm: Tensor
     batches: Mapping[str, Batch]
     kernel_factor: float = 1.0
-    changes: Callable[[], Mapping[str, Tensor]] = dict
 
 
 @dataclass
@@ -67,9 +65,8 @@ class Probe(Component):
     `looks_at` names the batches that it looks at: train, test, or subsets of the training examples.
     `needs` names what it asks of a work and its views: outputs, network, kernel, labels, examples;
     layers, where the network must be its layers and nothing else; activations, where they must be
-    part of it; updates, to see them; changes, to see every weight's; optimiser, what it remembers;
-    or training, where `check` reads the data, the model or the optimiser of the config, which a
-    study has not.
+    part of it; updates, to see them; optimiser, what it remembers; or training, where `check`
+    reads the data, the model or the optimiser of the config, which a study has not.
     """
 
     kind: ClassVar[str] = "probe"

@@ -32,23 +32,14 @@ class Batch:
     clean: Tensor | None = None
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Gradient descent on the mean loss, at the rate of its first step."""
-
-    rate: float
-    momentum: float
-
-
 @dataclass
 class View:
     """A work at one step. What it does not offer is refused in one line.
 
     `last` is true for the look at which the work is over; `event` names what led to a look that
     is not on the schedule. Where many networks train in one run, `member` is the number of this
-    one, and `columns` are what tells its rows apart. `descent` is how it is trained, where that is
-    gradient descent. The kernel of what is trained is `kernel_factor` times that of the network
-    "layers".
+    one, and `columns` are what tells its rows apart. The kernel of what is trained is
+    `kernel_factor` times that of the network "layers".
     """
 
     step: int
@@ -58,7 +49,6 @@ class View:
     event: str | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
     member: int = 0
-    descent: Descent | None = None
     kernel_factor: float = 1.0
 
     @property

@@ -60,8 +60,10 @@ class ShownRuns:
         """The keys by which its runs are told apart, beside the seed."""
         if axes(self.experiment):
             return axes(self.experiment)
-        keys = varied([record.config for record in self.records])
-        return [key for key in keys if key not in HIDDEN]
+        configs = [record.config for record in self.records]
+        # Runs that are older than an option have no value of it.
+        of_all = [key for key in varied(configs) if all(key in config for config in configs)]
+        return [key for key in of_all if key not in HIDDEN]
 
     @property
     def scale(self) -> str:

@@ -79,8 +79,7 @@ function drawCurves(plot) {
     hovertemplate: `${panel.x} %{x}<br>${series.name}: %{y}<extra></extra>`,
   }));
   const time = panel.x === "iteration";
-  const more = time ? { shapes: marker(), "xaxis.range": undefined } : {};
-  const shown = layout(panel, more);
+  const shown = layout(panel, time ? { shapes: marker() } : {});
   if (time && plot.range) shown.xaxis.range = plot.range;
   return Plotly.react(place, traces, shown, { responsive: true, displayModeBar: false }).then(() => {
     if (time && !plot.linked) link(plot);
@@ -273,7 +272,9 @@ function unpacked(packed) {
 async function drawings() {
   const packed = [...document.querySelectorAll(".drawing script")];
   await Promise.all(packed.map(async (one) => {
-    one.parentElement.innerHTML = await unpacked(one);
+    const svg = new Blob([await unpacked(one)], { type: "image/svg+xml" });
+    one.previousElementSibling.src = URL.createObjectURL(svg);
+    await one.previousElementSibling.decode();
   }));
   // What the address names has moved.
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -1,4 +1,4 @@
-"""`ntkexp report`: one page that shows everything, from the runs and figures at hand.
+"""One page that shows everything, from the runs and figures at hand.
 
 A template is filled with the ledger, the figures, the runs and the benchmarks.
 """
@@ -8,52 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import pandas as pd
 
-from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.errors import UserError
 from ntkexp.papers.registry import Paper
-from ntkexp.papers.scripts import FIGURES
 from ntkexp.report import sheets
-from ntkexp.report.facts import Drawing, ShownRuns, drawings, first_of, groups, short, which_network
+from ntkexp.report.facts import Drawing, ShownRuns, first_of, short, which_network
 from ntkexp.report.ledger import ledger
 from ntkexp.report.panels import builders, panels
-from ntkexp.report.sheets import benchmarks, folded, packed, read_timings, soft, text
-from ntkexp.results.files import make_folder, refuse_unwritable, write_text
-from ntkexp.results.folders import OUTPUTS, roots
+from ntkexp.report.sheets import benchmarks, folded, packed, soft, text
 from ntkexp.results.record import SCALES, Record
-from ntkexp.usage import parsed
-
-
-def report(words: Sequence[str]) -> Path:
-    """Write the page and say where it is."""
-    given = parsed("report", words)
-    out: Path = given.out or OUTPUTS / "report" / "index.html"
-    if out.is_dir():
-        raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
-    drawn: Path = given.figures or FIGURES
-    for flag, folder in (("--figures", given.figures), *(("--bench", at) for at in given.bench)):
-        if folder is not None and not folder.is_dir():
-            raise UserError(f"{flag} {folder}: no such folder")
-    refuse_unwritable(out.parent)
-    records = records_of(given.runs)
-    shown = groups(records)
-    text = page(
-        judged(records),
-        drawings(drawn, shown),
-        shown,
-        read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
-        plotly_script(),
-    )
-    make_folder(out.parent)
-    write_text(out, text)
-    return out
 
 
 def plotly_script() -> str:
@@ -103,7 +72,7 @@ def page(
 
 
 def _link(paper: Paper) -> str:
-    return f'<li><a href="#claims-{paper.name}">{text(paper.short)}</a></li>'
+    return f'<li><a href="#claims-{paper.name}">{text(paper.title)}</a></li>'
 
 
 def _file(name: str) -> str:

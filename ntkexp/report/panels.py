@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.data.points import RADIUS
+from ntkexp.results.numbers import evals
 from ntkexp.results.numbers.curves import (
-    accuracy,
     cka,
     effective_ranks,
+    has_centring,
     layer_cka,
     spectra,
     trace_ratio,
@@ -97,15 +98,16 @@ def _by_split(name: str, curve: Callable[[str], pd.Series]) -> list[Series]:
 
 def _accuracy(record: Record) -> Iterator[Panel]:
     subsets = [name for name in record.tables["evals"]["subset"].unique() if name != "all"]
-    series = _by_split("", lambda split: accuracy(record, split))
+    series = _by_split("", lambda split: evals.curve(record.tables["evals"], split))
     for subset in subsets:
-        values = accuracy(record, "train", str(subset))
+        values = evals.curve(record.tables["evals"], "train", str(subset))
         series.append(line(str(subset), values.index, values, split="train"))
     yield curves("Accuracy", "accuracy", series)
 
 
 def _spectrum(record: Record) -> Iterator[Panel]:
-    tables = {split: spectra(record, split) for split in SPLITS}
+    spectrum = record.tables["spectrum"]
+    tables = {split: spectra(spectrum, split) for split in SPLITS}
     yield curves(
         "Eigenvalues",
         "eigenvalue",
@@ -119,14 +121,14 @@ def _spectrum(record: Record) -> Iterator[Panel]:
     yield curves(
         "Effective rank",
         "effective rank",
-        _by_split("", lambda split: effective_ranks(record, split)),
+        _by_split("", lambda split: effective_ranks(spectrum, split)),
     )
     size = len(tables["train"].columns)
     ratios = [
         line(f"T{k}, {split}", values.index, values, split=split, colour=place)
         for split in SPLITS
         for place, k in enumerate(k for k in HIGHLIGHTED if k < size)
-        for values in [trace_ratio(record, k, split)]
+        for values in [trace_ratio(spectrum, k, split)]
     ]
     if ratios:
         yield curves("Trace ratios", "share of the trace", ratios)
@@ -147,14 +149,14 @@ def _spectrum(record: Record) -> Iterator[Panel]:
 
 def _alignment(record: Record) -> Iterator[Panel]:
     frame = record.tables["alignment"]
-    series = _by_split("", lambda split: cka(record, split))
-    if "none" in set(frame["centring"]):
+    series = _by_split("", lambda split: cka(frame, split))
+    if has_centring(frame, "none"):
         for split in SPLITS:
-            values = cka(record, split, centring="none")
+            values = cka(frame, split, centring="none")
             series.append(line(f"uncentred, {split}", values.index, values, split=split, colour=1))
     yield curves("Alignment with the labels", "CKA", series)
     if "easy" in set(frame["subset"]):
-        both = {name: cka(record, "train", subset=name) for name in ("easy", "difficult")}
+        both = {name: cka(frame, "train", subset=name) for name in ("easy", "difficult")}
         yield curves(
             "Alignment, easy and difficult examples",
             "CKA",
@@ -162,7 +164,7 @@ def _alignment(record: Record) -> Iterator[Panel]:
              enumerate(both.items())],
         )  # fmt: skip
     for split in SPLITS:
-        table = layer_cka(record, split)
+        table = layer_cka(frame, split)
         if len(table.columns):
             yield _layers(f"Alignment by layer, {split}", table, split)
 

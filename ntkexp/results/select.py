@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from ntkexp.results.numbers.curves import has_collapsed, has_fitted
+from ntkexp.results.numbers import evals
 from ntkexp.results.record import SCALES, Record
 
 Counts = Callable[[Record], bool]
@@ -79,6 +79,16 @@ def came_far_enough(record: Record) -> bool:
 def reached_its_end(record: Record) -> bool:
     """True if a run came to the end that its experiment sets, and no command set another."""
     return record.finished and (not record.horizon_typed or has_fitted(record))
+
+
+def has_fitted(record: Record) -> bool:
+    """True if its training accuracy came to 100 %."""
+    return "evals" in record.tables and evals.has_fitted(record.tables["evals"])
+
+
+def has_collapsed(record: Record) -> bool:
+    """True if its networks lost again what they had learned."""
+    return "evals" in record.tables and evals.has_collapsed(record.tables["evals"])
 
 
 def choose_jointly(

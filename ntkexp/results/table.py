@@ -50,8 +50,8 @@ class Table:
 
         Table("losses", "the loss after a step", {"step": STEP, "loss": float64("mean, in nats")})
 
-    `about` says in one sentence what a row is, `notes` what else there is to know. docs/results.md
-    is made of this by scripts/tools/pages/results.py.
+    `about` says in one sentence what a row is, `notes` what else there is to know. The page of
+    tables and `ntkexp options probe=NAME` are made of this.
     """
 
     name: str

@@ -16,10 +16,9 @@ from ntkexp.config import TrainConfig
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged, UserError
 from ntkexp.objectives.evaluate import ALWAYS, EVALS, METRICS
-from ntkexp.optim.sgd import Sgd
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe
-from ntkexp.probes.view import Descent, evaluating
+from ntkexp.probes.view import evaluating
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.learners.learner import Learner
 from ntkexp.training.learners.network import NetworkLearner
@@ -41,7 +40,7 @@ EVENTS = Table(
 TABLES = (STEPS, EVALS, EVENTS, METRICS)
 OFFERS = frozenset(
     {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
-    | {"changes", "training", "optimiser"}
+    | {"training", "optimiser"}
 )
 # Updates go on for so many seconds before the loop looks what else there is to do.
 BURST_SECONDS = 0.2
@@ -241,9 +240,7 @@ class Supervised:
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[NetworkView]]:
         if self.evaluated < self.step:
             self._evaluate()
-        optim = self.config.optim
-        descent = Descent(self.lr(0), optim.momentum) if isinstance(optim, Sgd) else None
-        view = self.learner.view(step=self.step, last=self.over, event=event, descent=descent)
+        view = self.learner.view(step=self.step, last=self.over, event=event)
         with evaluating(self.model):
             yield [view]
 

@@ -14,14 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.claim import Case
-from ntkexp.papers.adaptive.cases import cosine, differences, fifths, fitted_seeds
+from ntkexp.papers.adaptive.cases import by_pair, cosine, fifths, fitted_seeds
 from ntkexp.papers.adaptive.claims.readings import cell
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
 WEIGHTS = ("he", "lecun", "torch_default", "ntk_he")  # of model=bias_free_mlp, in its order
 NEEDED = ("adapted_cosines", "adapted_fifths", "evals")
-GAP = cosine("average", "residual")
+GAP = by_pair(cosine, first="average", second="residual")
+NEAR = by_pair(fifths, statistic="diagonal")
 RATE = 0.2  # the paper's 0.1, of squared errors that are halved
 MARKS = {True: {"markersize": 3.0}, False: {"markersize": 3.0, "markerfacecolor": "none"}}
 
@@ -34,8 +35,8 @@ def make(options: drawing.Options) -> Figure:
     ]
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 3.2), sharey=True)
     for place, record in enumerate(records):
-        dots(left, differences("adapted_cosines", GAP)(record), record, place)
-        near = [*differences("adapted_fifths", fifths("diagonal"))(record)]
+        dots(left, GAP([record]), record, place)
+        near = [*NEAR([record])]
         dots(right, near, record, place)
         if not near:
             for axes in (left, right):

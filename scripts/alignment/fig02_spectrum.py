@@ -20,9 +20,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ntkexp.results.numbers.curves import centred
+from ntkexp.results.numbers.curves import centred, effective_ranks, spectra
 from ntkexp.scripts import drawing, trained
-from ntkexp.theory.spectrum import effective_rank, trace_ratios
+from ntkexp.theory.spectrum import trace_ratios
 
 FIGURE = "2"
 EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
@@ -36,23 +36,15 @@ EIGENVALUES = (("max", drawing.VERMILION), ("mean", drawing.BLUE), ("median", dr
 
 def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
     """One row a run, split and step: largest, mean, median eigenvalue, effective rank, T_k."""
-    whole = spectrum[spectrum["layer"] == "total"]
     rows = []
-    for (run, split, step), part in whole.groupby(["run", "split", "step"]):
-        values = part.sort_values("rank")["eigenvalue"].to_numpy()
-        rows.append(
-            {
-                "run": run,
-                "split": split,
-                "step": step,
-                "max": values[0],
-                "mean": values.mean(),
-                "median": np.median(values),
-                "effective_rank": effective_rank(values),
-                "ratios": trace_ratios(values),
-            }
-        )
-    return pd.DataFrame(rows)
+    for run, part in spectrum.groupby("run"):
+        for split in part["split"].unique():
+            values = spectra(part, split).astype(float)
+            frame = values.agg(["max", "mean", "median"], axis=1)
+            frame["effective_rank"] = effective_ranks(part, split)
+            frame["ratios"] = [trace_ratios(row) for row in values.to_numpy()]
+            rows.append(frame.reset_index().assign(run=run, split=split))
+    return pd.concat(rows, ignore_index=True)
 
 
 def draw(groups: Sequence[trained.SeedRuns], width: float | None = None) -> Figure:

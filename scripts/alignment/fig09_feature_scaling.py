@@ -39,9 +39,9 @@ def draw(records: Sequence[Record]) -> Figure:
     """Runs in order of their half-width."""
     figure, panels = drawing.subplots(2, len(records), figsize=(drawing.PAGE, 4.6), squeeze=False)
     for column, record in zip(panels.T, records, strict=True):
-        largest = float(record.tables["solutions"]["c"].max())
-        scatter(column[0], record.tables["solutions"], _reach(record))
-        column[0].set_title(f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g}")
+        solutions = record.tables["solutions"]
+        scatter(column[0], solutions, _reach(record))
+        column[0].set_title(f"$a = {record.axis:g}$: ratio {spread_ratio(solutions):.2g}")
         curves(column[1], record.tables["scaling"])
     panels[1, 0].set_ylabel("test error, bounds")
     panels[0, 0].set_ylabel(r"$\langle \varphi_{10}, w^* \rangle$, centred")

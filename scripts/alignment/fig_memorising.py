@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ntkexp.results.numbers.curves import has_fitted
 from ntkexp.results.record import Record
+from ntkexp.results.select import has_fitted
 from ntkexp.scripts import drawing, trained
 from ntkexp.scripts.alignment.fig02_spectrum import EIGENVALUES, derived
 

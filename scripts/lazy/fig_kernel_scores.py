@@ -20,7 +20,7 @@ TENTHS = 10
 
 def make(options: drawing.Options) -> Figure:
     records = runs.needed(options.experiment, options.runs, TABLES)
-    tables = [with_scores(record) for record in records]
+    tables = [with_scores(*(record.tables[name] for name in TABLES)) for record in records]
     steps = sorted(tables[0]["step"].unique())
     figure, panels = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     whens = ("at the start", f"after {steps[-1]:,} updates")

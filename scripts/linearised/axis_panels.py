@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ntkexp.papers.linearised.axis import Trained, trained
 from ntkexp.papers.linearised.claims.axis import over_the_next
+from ntkexp.papers.linearised.kernels import Trained, trained
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of

@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ntkexp.papers.linearised.cifar2 import NETS, STEPS, by_size, last_accuracy
+from ntkexp.papers.linearised.tasks import NETS, STEPS, by_size
+from ntkexp.results.numbers.evals import last
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, no_runs, records_of
 
@@ -59,7 +60,7 @@ def make(options: drawing.Options) -> Figure:
     records = records_of(options, ("evals", "distance"))
     control = [
         {
-            "accuracy": last_accuracy(record),
+            "accuracy": last(record.tables["evals"]),
             "distance": record.tables["distance"].sort_values("step")["distance"].iloc[-1],
         }
         for record in records

@@ -10,8 +10,9 @@ import math
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.cifar2 import NETS, energies
 from ntkexp.papers.linearised.claims.cifar2 import TABLE_1
+from ntkexp.papers.linearised.kernels import energies
+from ntkexp.papers.linearised.tasks import NETS
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of
 

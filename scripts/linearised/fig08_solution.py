@@ -11,8 +11,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.solution import MODELS, NETWORKS, experiments, looks
-from ntkexp.papers.linearised.tasks import INDEX, TRAINED
+from ntkexp.papers.linearised.tasks import INDEX, MODELS, SOLUTIONS, TRAINED, looks, with_late
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import (
     LOOKS,
@@ -24,26 +23,26 @@ from ntkexp.scripts.linearised.task_panels import (
 )
 
 FIGURE = "8"
-EXPERIMENTS = tuple(name for network in NETWORKS for name in experiments(network))
+EXPERIMENTS = tuple(name for network in SOLUTIONS for name in with_late(network))
 COLOURS = {
     "network": LOOKS["network"][1],
     "early": LOOKS["linear"][1],
     "stored": drawing.GREEN,
     "reset": drawing.PURPLE,
 }
-NAMES = dict(zip(NETWORKS, ("an eigenfunction", "CIFAR2"), strict=True))
+NAMES = dict(zip(SOLUTIONS, ("an eigenfunction", "CIFAR2"), strict=True))
 VALUES = (("train", "loss", "training loss"), ("test", "accuracy", "test accuracy"))
 
 
 def make(options: drawing.Options) -> Figure:
     records = records_of(options, ("evals",))
-    by_network = {network: looks(records, network) for network in NETWORKS}
+    by_network = {network: looks(records, network) for network in SOLUTIONS}
     drawn = {network: frame for network, frame in by_network.items() if len(frame)}
     if not drawn:
         runs.stop(["no linearisation of ResNet18 at its last weights"])
     figure = draw(list(drawn.values()))
-    tasks = [record for record in records if record.experiment == NETWORKS[0]]
-    without = [NAMES[network] for network in NETWORKS if network not in drawn]
+    tasks = [record for record in records if record.experiment == SOLUTIONS[0]]
+    without = [NAMES[network] for network in SOLUTIONS if network not in drawn]
     examples = records[0].config["data.test_examples"] or 10_000
     error = f"{examples:,} test images: a standard error of {0.5 / examples**0.5:.3f} at most"
     lines = [*(origin(record) for record in tasks[:1]), error, *no_runs(without)]

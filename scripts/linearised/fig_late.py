@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.late import KINDS, accuracy, late
+from ntkexp.papers.linearised.tasks import ALONG_TRAINING, late
+from ntkexp.results.numbers.evals import last
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, no_runs, records_of
 
 FIGURE = "ours"
-EXPERIMENTS = tuple(name for kind in KINDS for name in kind)
+EXPERIMENTS = tuple(name for kind in ALONG_TRAINING for name in kind)
 
 
 def make(options: drawing.Options) -> Figure:
     records = records_of(options, ("evals", "distance"))
     by_kind = {kind: [run for run in records if run.experiment == kind] for kind in EXPERIMENTS}
-    drawn = [(network, later) for network, later in KINDS if by_kind[later]]
+    drawn = [(network, later) for network, later in ALONG_TRAINING if by_kind[later]]
     if not drawn:
         runs.stop(["no linearisation at later weights"])
     figure, grid = drawing.subplots(
@@ -33,12 +34,14 @@ def make(options: drawing.Options) -> Figure:
         top.plot(rows["epoch"], rows["accuracy"], color=colour, label=f"{label} after t epochs")
         for record in by_kind[network]:
             label, blue, _ = LOOKS["network"]
-            top.axhline(accuracy(record), color=blue, linestyle=":", label=f"{label} at its end")
+            top.axhline(
+                last(record.tables["evals"]), color=blue, linestyle=":", label=f"{label} at its end"
+            )
         for reached, part in rows.groupby("reached"):
             for axes, column in ((top, "accuracy"), (bottom, "distance")):
                 axes.plot(part["epoch"], part[column], marker, markersize=3, color=colour,
                           markerfacecolor=colour if reached else "none")  # fmt: skip
-        top.set(title=KINDS[network, later])
+        top.set(title=ALONG_TRAINING[network, later])
         bottom.set(xlabel="t, epochs", ylim=(0, None))
         bottom.set_xscale("symlog", linthresh=1)
         ticks = [*rows["epoch"]]
@@ -49,7 +52,7 @@ def make(options: drawing.Options) -> Figure:
     grid[1][0].set_ylabel("|θ − θₜ| at a loss\nof .01 or at the end")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     apart = "open points: the training loss stays above .01, and the distance is that at the end"
-    without = [KINDS[kind] for kind in KINDS if kind not in drawn]
+    without = [ALONG_TRAINING[kind] for kind in ALONG_TRAINING if kind not in drawn]
     drawing.note(figure, [apart, *no_runs(without), *images_of(records)])
     return figure
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from ntkexp.papers.linearised.kernels import INDICES, KERNEL, KINDS, alignments, by_kind
 from ntkexp.papers.linearised.tasks import each_task, experiments
-from ntkexp.papers.linearised.whose import INDICES, KERNEL, KINDS, alignments, by_kind
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import (

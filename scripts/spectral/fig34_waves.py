@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.spectral.claims.noisy_digits import NOISES, WAVES, errors
+from ntkexp.papers.spectral.claims.noisy_digits import NOISES, WAVES, by_cell, errors
 from ntkexp.scripts import drawing, runs
 
 FIGURE = "3.4"
@@ -23,7 +23,7 @@ def curves(split: str, ylabel: str) -> drawing.Make:
 
     def make(options: drawing.Options) -> Figure:
         records = [runs.one(name, options.runs, ["evals"]) for name in WAVES]
-        table = errors(records, split)
+        table = errors(by_cell(records, "evals"), split)
         k, beta = table.index.unique("k"), table.index.unique("beta")
         figure, rows = drawing.subplots(3, 2, figsize=(drawing.PAGE, 6), sharex=True, sharey=True)
         ends = (k.min(), k.max())

@@ -18,7 +18,7 @@ FIGURE = "3.9"
 def make(options: drawing.Options) -> Figure:
     record = runs.one(options.experiment, options.runs, ["evals"])
     figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
-    image = cells(axes, accuracies(record))
+    image = cells(axes, accuracies(record.tables["evals"]))
     figure.colorbar(image, ax=axes, label="training accuracy")
     seeds = record.tables["evals"]["seed"].nunique()
     drawing.note(figure, [f"mean over {seeds} networks a cell"])

@@ -20,7 +20,7 @@ L, K = "data.petals", "data.frequency"
 
 def make(options: drawing.Options) -> Figure:
     record = runs.one(options.experiment, options.runs, ["evals", "label_score"])
-    table, right = record.tables["label_score"], accuracies(record)
+    table, right = record.tables["label_score"], accuracies(record.tables["evals"])
     steps = sorted(table["step"].unique())
     figure, row = drawing.subplots(
         1, len(steps), figsize=(drawing.PAGE, 2.7), sharey=True, squeeze=False

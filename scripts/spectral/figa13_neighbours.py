@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.spectral.claims.petals import RESOLVED, SMOOTHNESS, zetas
+from ntkexp.papers.spectral.claims.petals import RESOLVED, SMOOTHNESS, beside_neighbours, zetas
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.spectral.heatmap import cells
@@ -57,7 +57,8 @@ def accuracy(axes: Axes, rows: pd.DataFrame) -> object:
 
 def spectra(axes: Axes, records: Sequence[Record], kind: str) -> None:
     axes.axvspan(*RESOLVED, color="0.93")
-    network, neighbours = zetas(records, kind)
+    ((_, _, *tables),) = beside_neighbours(records)
+    network, neighbours = zetas(*tables, kind)
     for (K, zeta), colour in zip(neighbours.items(), drawing.shades(len(neighbours)), strict=True):
         axes.plot(zeta.index, zeta, color=colour, label=f"$K = {K}$", linewidth=0.8)
     axes.plot(network.index, network, color=drawing.VERMILION, label="network")

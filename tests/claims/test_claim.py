@@ -5,19 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import pandas as pd
 import pytest
 
 from ntkexp.claims.claim import (
-    Case,
     Interval,
     above,
     below,
     between,
-    each_run,
-    each_seed,
-    each_sweep,
-    each_value,
     percent,
     plain,
     times,
@@ -62,53 +56,6 @@ def test_an_interval_has_its_bounds_and_says_them(
     assert all(value in interval for value in inside)
     assert not any(value in interval for value in (*outside, math.nan))
     assert interval.formatted(percent) == formatted
-
-
-def sized(run: Record) -> float:
-    return float(len(run.tables["t"]))
-
-
-RUNS = [
-    record("net_a", {"t": pd.DataFrame({"x": range(size)})}, seed=seed)
-    for size, seed in ((3, 0), (5, 1))
-] + [record("net_b", {"t": pd.DataFrame({"x": range(7)})}, seed=4)]
-
-
-def test_each_run_is_a_case_whose_panel_is_its_experiment() -> None:
-    panels = {"net_a": "A", "net_b": "B"}
-    found = [Case("A", 0, 3.0), Case("A", 1, 5.0), Case("B", 4, 7.0)]
-    assert list(each_run(sized, panels)(RUNS)) == found
-    assert [case.panel for case in each_run(sized)(RUNS)] == ["", "", ""]
-
-
-def test_each_seed_of_a_studys_table_is_a_case() -> None:
-    table = pd.DataFrame({"seed": [3, 3, 5], "error": [0.1, 0.3, 0.2]})
-    cases = each_seed("errors", lambda frame: float(frame["error"].max()))
-    assert list(cases([record("study", {"errors": table})])) == [
-        Case("", 3, 0.3),
-        Case("", 5, 0.2),
-    ]
-
-
-def test_three_networks_of_a_seed_make_a_sweep_and_two_make_none() -> None:
-    def sweep(seed: int, sizes: Sequence[int]) -> list[Record]:
-        frames = [pd.DataFrame({"x": range(size)}) for size in sizes]
-        return [record("net_a", {"t": frame}, seed=seed) for frame in frames]
-
-    cases = each_sweep(lambda members: max(map(sized, members)), {"net_a": "A"})
-    found = list(cases([*sweep(2, (4, 9, 6)), *sweep(0, (1, 8, 2)), *sweep(1, (5, 5))]))
-    assert found == [Case("A", 0, 8.0), Case("A", 2, 9.0)]
-
-
-def test_each_value_of_a_swept_option_is_a_panel_in_order() -> None:
-    widths = [
-        record("complexity_width", {"t": pd.DataFrame({"x": range(2)})}, seed=seed,
-               **{"model.width": width})
-        for width, seed in ((64, 1), (8, 0), (64, 0))
-    ]  # fmt: skip
-    assert list(each_value(sized, "width")(widths)) == [
-        Case("width = 8", 0, 2.0), Case("width = 64", 0, 2.0), Case("width = 64", 1, 2.0),
-    ]  # fmt: skip
 
 
 def come(step: int, train: float = 1.0, test: Sequence[float] = (0.1, 0.5)) -> Record:

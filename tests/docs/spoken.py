@@ -16,15 +16,17 @@ from importlib import import_module
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from ntkexp import figures
-from ntkexp.application import flags_and_overrides
 from ntkexp.claims.ledger import ledger
-from ntkexp.cli import COMMANDS
+from ntkexp.commands.claims import Claims
+from ntkexp.commands.command import FILES, find
+from ntkexp.commands.data import Data
+from ntkexp.commands.figures import Figures
+from ntkexp.commands.train import Train
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments
+from ntkexp.figures import chosen
 from ntkexp.launch.job import jobs_of
-from ntkexp.usage import parsed
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP
 from tests.tiny_runs import composer
@@ -83,7 +85,7 @@ def _torchvision() -> bool:
 
 def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
     name, rest = words[0], list(words[1:])
-    assert name in COMMANDS or name.startswith("--"), f"no command {name}"
+    assert name in FILES or name.startswith("--"), f"no command {name}"
     if name in ("train", "study") and any("=" in word for word in rest):
         options = [word for word in rest if not word.startswith("-")]
         if len(options) == 1 and options[0].startswith("+exp="):
@@ -97,23 +99,21 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
             done = inside(name, *rest, *([] if shown else ["--dry-run"]))
             assert done.returncode == 0, done.stderr
         else:
-            _jobs(name, flags_and_overrides(rest)[1])
+            _jobs(name, Train.parsed(rest).for_hydra()[1])
     elif name in ("list", "completion"):
         done = inside(name, *rest)
         assert done.returncode == 0, done.stderr
     elif name == "figures":
-        given = parsed("figures", rest)
-        assert figures.chosen(given.names, given.paper)
+        figures = Figures.parsed(rest)
+        assert chosen(figures.names, figures.paper)
     elif name == "claims":
-        given = parsed("claims", rest)
-        known = ledger(None if given.paper is None else [given.paper])
-        assert any(given.figure in (None, claim.figure) for claim in known)
-    elif name == "report":
-        parsed("report", rest)
+        claims = Claims.parsed(rest)
+        known = ledger(None if claims.paper is None else [claims.paper])
+        assert any(claims.figure in (None, claim.figure) for claim in known)
     elif name == "data":
-        assert {word for word in rest if word != "--forget"} <= set(image_sets())
-    elif name == "show":
-        assert len(rest) <= 2
+        assert set(Data.parsed(rest).names) <= set(image_sets())
+    elif not name.startswith("--"):
+        find(name).parsed(rest)
 
 
 def _jobs(name: str, overrides: Sequence[str]) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ntkexp.claims.claim import Section
-from ntkexp.claims.command import judged, records_of
-from ntkexp.claims.ledger import ledger
-from ntkexp.experiments import MAIN
+from ntkexp.claims.ledger import ledger as claims
+from ntkexp.claims.verdict import judge_all
+from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig_memorising
 from ntkexp.scripts.runs import chosen
-from ntkexp.scripts.tools.pages import gallery, networks, verdicts
+from ntkexp.scripts.tools.pages import gallery, ledger, site, verdicts
 
 ANEW = "make pages writes it anew"
 
@@ -38,19 +37,29 @@ def test_the_gallery_names_the_words_of_the_runs_that_are_drawn() -> None:
         assert set(words[3:]) == set(record.typed)
 
 
-def test_the_table_of_networks_is_what_was_measured() -> None:
-    page = networks.DOCUMENT.read_text(encoding="utf-8")
-    assert networks.document(page) == page, f"{networks.DOCUMENT.name}: {ANEW}"
-
-
-def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() -> None:
-    """But for the notebooks' curves, which are no sentences; and the page names no other claim."""
-    text = {claim.id for claim in ledger([MAIN]) if claim.section is not Section.notebooks}
-    assert set(verdicts.statements()) == text
+def test_every_claim_has_its_interval_on_the_page_of_thresholds() -> None:
+    page = ledger.thresholds()
+    for claim in claims():
+        assert f"\n| `{claim.id}` | {claim.figure or ''} | " in page, claim.id
 
 
 @pytest.mark.on_demand
 def test_the_verdicts_are_those_of_the_reference_results() -> None:
-    findings = judged(records_of([verdicts.REFERENCE]))
-    for file, text in verdicts.written(findings).items():
-        assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
+    findings = judge_all(claims(), collect([verdicts.REFERENCE]))
+    assert verdicts.PAGE.read_text(encoding="utf-8") == verdicts.written(findings), ANEW
+    page = ledger.statements()
+    for finding in findings:
+        (row,) = [line for line in page.splitlines() if f"| `{finding.claim.id}` | " in line]
+        assert finding.verdict in row and finding.claim.says in row.replace("\\|", "|")
+
+
+def test_a_page_is_filled_with_what_it_asks_for() -> None:
+    page = site.filled("<!-- README: Five minutes -->\nelsewhere\n<!-- end -->\n<!-- tables -->\n")
+    assert "ntkexp list" in page and "\nelsewhere" not in page
+    assert "### evals" in page and "<!-- tables -->" not in page
+
+
+def test_links_out_of_the_documentation_become_text_and_the_notebook_its_page() -> None:
+    kept = "[c](train.md#x), ![d](figures/d.png)\n```\n[e](../f)\n```\n"
+    page = f"[a](../ntkexp/cli.py), [b](tour.ipynb), {kept}"
+    assert site.with_links(page, site.DOCS) == f"a, [b](tour.md), {kept}"

@@ -1,4 +1,4 @@
-"""Weights & Biases and MLflow, where they are installed, each without a server."""
+"""Weights & Biases, where it is installed, without a server."""
 
 from __future__ import annotations
 
@@ -9,59 +9,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.loggers import About, Series
-from ntkexp.loggers.mlflow import Mlflow
 from tests.conftest import TINY_DISK
 
-# Their warnings are about themselves.
+# Its warnings are about itself.
 pytestmark = pytest.mark.filterwarnings("default")
 
 
 def train(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ntkexp", "train", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
-
-
-def losses(*steps: int) -> list[Series]:
-    values = {"loss": np.sqrt(np.array(steps, dtype=float))}
-    return [Series("evals/test/all", np.array(steps), values)]
-
-
-def test_mlflow_goes_on_with_the_run_of_an_earlier_life(tmp_path: Path) -> None:
-    mlflow = pytest.importorskip("mlflow")
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    about = About("disk", "c57568321b89", tmp_path, {"model.width": 8, "optim.lr": 0.01})
-    Mlflow(uri=uri).open(about).write({}, losses(0, 1, 2))
-    later = Mlflow(uri=uri).open(about)
-    later.write({}, losses(3, 4, 5))
-    later.close(finished=True)
-    client = mlflow.MlflowClient(uri)
-    run = client.get_run((tmp_path / "id").read_text())
-    assert run.data.params == {"model.width": "8", "optim.lr": "0.01"}
-    assert run.info.status == "FINISHED"
-    history = client.get_metric_history(run.info.run_id, "evals/test/all/loss")
-    assert [(one.step, one.value) for one in history] == [(n, n**0.5) for n in range(6)]
-
-
-def test_a_run_is_mirrored_to_mlflow(tmp_path: Path) -> None:
-    mlflow = pytest.importorskip("mlflow")
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    words = (*TINY_DISK, "logger=[mlflow]", f"logger.mlflow.uri={uri}")
-    done = train(tmp_path, *words)
-    assert done.returncode == 0, done.stderr
-    assert "goes on without it" not in done.stderr
-    client = mlflow.MlflowClient(uri)
-    (run,) = client.search_runs([client.get_experiment_by_name("disk").experiment_id])
-    (folder,) = tmp_path.glob("outputs/disk/*")
-    evals = pd.read_parquet(folder / "evals.parquet").query("split == 'test'")
-    history = client.get_metric_history(run.info.run_id, "evals/test/all/loss")
-    assert [(one.step, one.value) for one in history] == [
-        *zip(evals["step"], evals["loss"], strict=True)
-    ]
 
 
 def test_a_run_is_mirrored_to_wandb_offline(tmp_path: Path) -> None:

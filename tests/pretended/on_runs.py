@@ -33,7 +33,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     "complexity of the minibatch": (
         *MLP, "probe=[complexity]", "probe.complexity.batch=minibatch",
     ),
-    "telescope": (*MLP, "probe=[telescope]"),
     "linearity": (*MLP, "probe=[linearity]"),
     "measures": (*MLP, "probe=[measures]"),
     "directions": (
@@ -41,9 +40,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     ),
     "leave one out": (*MLP, "probe=[leave_one_out]"),
     "looks at losses": (*MLP, "probe=[snapshot]", "probing.losses=[2.0,1.5]"),
-    "frozen prediction": (
-        *MLP, "probe=[frozen_prediction]", "objective=squared_error", "optim.batch_size=null",
-    ),
     "adapted kernel": (
         *DIGITS, "probe=[adapted_kernel]", "probe.adapted_kernel.points=2",
         "probe.adapted_kernel.angles=2", "probe.adapted_kernel.list_examples=true",
@@ -92,7 +88,7 @@ STUDIES = {
 # is trained in on_graphs.py.
 ALIKE = {
     "alignment", "complexity of the minibatch", "linearity", "measures", "leave one out",
-    "frozen prediction", "relaxed model", "full batch", "alpha", "linearised in function space",
+    "relaxed model", "full batch", "alpha", "linearised in function space",
     "members", "members on the same images", "members of convolutions",
     "c-scores with convolutions", "batch norm",
 }  # fmt: skip
@@ -124,7 +120,6 @@ def test_a_run_goes_on_as_if_it_had_not_been_cut_short(name: str, tmp_path: Path
         ("augmentation", 0.1),
         ("linearised in function space", 0.1),
         ("complexity at every step", 1.1),
-        ("telescope", 6.1),
     ],
 )
 def test_a_step_waits_for_the_device_so_many_times_at_most(

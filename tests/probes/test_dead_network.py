@@ -32,7 +32,7 @@ RUNS = {
     "disk": (*DISK, "probe=[eigenfunctions]", "++probe.eigenfunctions.count=5"),
     "mnist": (
         *MNIST,
-        "probe=[spectrum,alignment,complexity,directions,measures,linearity,telescope,leave_one_out]",
+        "probe=[spectrum,alignment,complexity,directions,measures,linearity,leave_one_out]",
         "++probe.directions.count=2",
     ),
     "digits": (
@@ -43,13 +43,10 @@ RUNS = {
         "++probe.relaxed_model.points=3",
         "++probe.relaxed_model.diagonal=true",
     ),
-    "full batch": (
-        *MNIST, "probe=[frozen_prediction]", "objective=squared_error", "optim.batch_size=null",
-    ),
     # Without biases all of the kernel is zero.
     "without biases": (
         *DIGITS,
-        "probe=[spectrum,alignment,complexity,linearity,telescope,frozen_prediction]",
+        "probe=[spectrum,alignment,complexity,linearity]",
         "optim.batch_size=null",
     ),
 }  # fmt: skip

@@ -8,12 +8,12 @@ import pytest
 
 from ntkexp.cli import main
 
-# Of five works; 4.8 MB are the script that draws its plots.
-MOST_BYTES = 10_000_000
+# Of five works it has 11.0 MB: 6.2 are figures, 2.0 the script that draws its plots, 1.9 runs.
+MOST_BYTES = 12_000_000
 
 
 @pytest.mark.on_demand
-def test_the_report_of_all_reference_results_is_under_10_mb(
+def test_the_report_of_all_reference_results_is_under_12_mb(
     every_figure: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("plotly")

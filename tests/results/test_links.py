@@ -13,7 +13,10 @@ from ntkexp.results.commits import Commit, StoredFile
 from ntkexp.results.status import status_text
 from tests.conftest import TINY_DISK, Ntkexp
 
-WORDS = ("train", *TINY_DISK, "logger=[csv]", "checkpoint.every_seconds=0", "optim.steps=3")
+WORDS = (
+    "train", *TINY_DISK, "logger=[tests.loggers.made_csv.Csv]", "checkpoint.every_seconds=0",
+    "optim.steps=3",
+)  # fmt: skip
 
 
 def in_place_of(name: str, target: str) -> Callable[[Path, Path], None]:

@@ -7,10 +7,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.reading import typed
 from ntkexp.results.record import Record
-from ntkexp.results.select import came_far_enough, choose, choose_jointly, runs_to_show
+from ntkexp.results.select import (
+    came_far_enough,
+    choose,
+    choose_jointly,
+    has_collapsed,
+    runs_to_show,
+)
 from tests.papers.alignment.claim_examples import disk, ranks, record
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.catalogue import overview
 from ntkexp.claims.claim import Case, Claim, above
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.claims.rendering import as_summary, notes
 from ntkexp.claims.verdict import judge
+from ntkexp.commands.catalogue import Catalogue
 from ntkexp.experiments import stand_ins
 from ntkexp.identity import plain
 from ntkexp.results.reading import collect
@@ -84,4 +84,4 @@ def test_the_field_is_no_part_of_an_id(words: list[str], made_images: None) -> N
 
 
 def test_the_list_of_one_experiment_tells_it(tmp_path: Path) -> None:
-    assert f"stands in for {stand_ins()[STANDS_IN]}" in overview([STANDS_IN], tmp_path)
+    assert f"stands in for {stand_ins()[STANDS_IN]}" in Catalogue().detail(STANDS_IN)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ntkexp.papers.linearised.solution import MODELS, NETWORKS, looks
+from ntkexp.papers.linearised.tasks import MODELS, SOLUTIONS, looks
 from ntkexp.results.record import Record
 from ntkexp.scripts.linearised.fig08_solution import draw
 from ntkexp.scripts.linearised.task_panels import accuracies, movements
@@ -15,7 +15,7 @@ from tests.papers.linearised.test_solution import AS_THE_TEXT, figure8
 
 
 def test_figure_8_draws_each_model_from_its_first_look_after_the_start() -> None:
-    figure = draw([looks(figure8(AS_THE_TEXT), NETWORKS[0])])
+    figure = draw([looks(figure8(AS_THE_TEXT), SOLUTIONS[0])])
     loss, accuracy = figure.axes
     assert accuracy.get_title() == "j = 400"
     drawn = {line.get_label(): line for line in accuracy.lines}

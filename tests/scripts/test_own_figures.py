@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ntkexp import figures
+from ntkexp.commands.figures import Figures
 from ntkexp.errors import UserError
 from ntkexp.results import Record, read
 from ntkexp.scripts.drawing import iteration_axis
@@ -102,7 +103,7 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
     outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["alignment", "3", "--exp", "mine", "--csv", "--runs", str(outputs), "--out"]
-    assert figures.figures([*words, str(tmp_path)]) == 0
+    assert Figures.parsed([*words, str(tmp_path)]).execute() == 0
     folder = tmp_path / "own" / "mine"
     named = [f"fig03_alignment.{kind}" for kind in ("csv", "pdf", "png", "svg")]
     assert sorted(path.name for path in folder.iterdir()) == named
@@ -141,7 +142,7 @@ def test_what_cannot_be_drawn_is_said_in_one_line(
     outputs: Path, tmp_path: Path, words: list[str], told: str
 ) -> None:
     with pytest.raises(UserError, match=told) as refused:
-        figures.figures([*words, "--runs", str(outputs), "--out", str(tmp_path)])
+        Figures.parsed([*words, "--runs", str(outputs), "--out", str(tmp_path)]).execute()
     assert "\n" not in str(refused.value)
     assert not [*tmp_path.iterdir()]
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from ntkexp.results.numbers import curves
+from ntkexp.results.numbers import evals
 from ntkexp.results.record import Record
 from ntkexp.scripts import trained
 from ntkexp.scripts.alignment import fig07_directions
@@ -107,7 +107,7 @@ def test_it_is_drawn(
     as_svg: None,
 ) -> None:
     # Networks of a few steps know no labels by heart.
-    monkeypatch.setattr(curves, "has_fitted", lambda _: True)
+    monkeypatch.setattr(evals, "has_fitted", lambda _: True)
     folders = [str(runs(name)) for name in DRAWN_FROM[stem]]
     assert script(stem)(["--runs", *folders, "--out", str(tmp_path)]) == 0
     (file,) = tmp_path.iterdir()

@@ -86,9 +86,8 @@ def test_a_study_on_the_command_line(inside: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "probe",
-    ["adapted_kernel", "eigenfunctions", "example_scores", "frozen_prediction", "measures",
-     "relaxed_model"],
-)  # fmt: skip
+    ["adapted_kernel", "eigenfunctions", "example_scores", "measures", "relaxed_model"],
+)
 def test_a_probe_of_training_runs_is_refused_in_one_line(probe: str, tmp_path: Path) -> None:
     words = ("+exp=linear_modes", f"+probe={{{probe}: {{}}}}")
     with pytest.raises(

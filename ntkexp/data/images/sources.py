@@ -22,7 +22,6 @@ from ntkexp.data.images.files import (
 )
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
-from ntkexp.usage import parsed
 
 SPLITS: tuple[SplitName, ...] = ("train", "test")
 
@@ -156,16 +155,15 @@ def _three_ways(root: Path, kind: ImageKind, error: Exception | str) -> str:
     )
 
 
-def inventory(words: Sequence[str]) -> str:
+def inventory(names: Sequence[str] = (), *, forget: bool = False) -> str:
     """Read the image sets to their end and list their files. A missing set is fetched if it is
-    among `words`. `--forget` removes the decoded copies of the cache instead.
+    named. `forget` removes the decoded copies of the cache instead.
     """
-    arguments = parsed("data", words)
-    names, sets = arguments.names, image_sets()
+    sets = image_sets()
     for name in names:
         if name not in sets:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(sets)}")
-    if arguments.forget:
+    if forget:
         kept = kept_files(names)
         answer = f"forgot {_summary(kept)}"
         for path in kept:

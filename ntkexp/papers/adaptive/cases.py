@@ -9,8 +9,22 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Statistic, sharing
+from ntkexp.claims.statistics import (
+    Number,
+    Panels,
+    named,
+    of_networks,
+    only,
+    panel_of,
+    read,
+    together,
+    with_words,
+)
+from ntkexp.results.numbers.evals import rows
 from ntkexp.results.record import Record
 
+# Tells the seeds of a run that count; None if all do.
+Counts = Callable[[Record], Iterable[int]] | None
 TASK = "data.targets"
 LINEAR, SIGN = "linear", "sign"
 HIDDEN, LAST = ("hidden1", "hidden2"), "output"
@@ -22,7 +36,7 @@ of_relaxed = sharing("adaptive-", figure=None, experiments=(BY_LEAST_SQUARES,))
 FITTED = 1e-3
 
 
-def of_networks(
+def claim_of_networks(
     name: str,
     *,
     statistic: Statistic,
@@ -32,108 +46,77 @@ def of_networks(
 ) -> Claim:
     """A claim about the networks of Figure 1, decided by those whose targets SGD made, as the
     authors' code makes them; beside it stands what least-squares targets give."""
-    beside = (LEAST_SQUARES, among_runs_of(BY_LEAST_SQUARES, statistic))
+    beside = (LEAST_SQUARES, only(BY_LEAST_SQUARES, statistic))
     if also:
-        beside = also[0], together(among_runs_of(BY_SGD, also[1]), named(*beside))
+        beside = also[0], together(only(BY_SGD, also[1]), with_words(*beside))
     return Claim(
         id=f"adaptive-{name}",
         figure=figure,
         experiments=(BY_SGD, BY_LEAST_SQUARES),
-        statistic=among_runs_of(BY_SGD, statistic),
+        statistic=only(BY_SGD, statistic),
         also=beside,
         **fields,
     )
 
 
-def among_runs_of(experiment: str, statistic: Statistic) -> Statistic:
-    return lambda records: statistic([run for run in records if run.experiment == experiment])
+def by_task(number: Number, tasks: Sequence[str], **options: Any) -> Statistic:
+    """A number of each network trained on one of these tasks, the panel if there are two."""
 
-
-def together(*statistics: Statistic) -> Statistic:
-    return lambda records: [case for statistic in statistics for case in statistic(records)]
-
-
-def named(words: str, statistic: Statistic) -> Statistic:
-    """The same cases, with words that tell their panels from those of other statistics."""
-    return lambda records: [
-        case._replace(panel=f"{case.panel}, {words}" if case.panel else words)
-        for case in statistic(records)
-    ]
-
-
-def of_tasks(table: str, value: Callable[[pd.DataFrame], float], tasks: Sequence[str]) -> Statistic:
-    """One case a network trained on one of these tasks; the task is the panel if there are two."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+    def cases(records: Sequence[Record]) -> Iterator[Case]:
         for record in records:
-            for (task, seed), frame in record.tables[table].groupby([TASK, "seed"]):
+            for (task, seed), own in of_networks(read(number, record, options), [TASK, "seed"]):
                 if task in tasks:
                     panel = str(task) if len(tasks) > 1 else ""
-                    yield Case(panel, int(str(seed)), value(frame))
+                    yield from named(panel, int(str(seed)), number(**own, **options))
 
     return cases
 
 
-def differences(
-    table: str, value: Callable[[pd.DataFrame], float], panel: str = ""
-) -> Callable[[Record], Iterator[Case]]:
-    """One case a seed: the number of the network trained on signs less that of the other one."""
+def by_pair(
+    number: Number, /, panels: Panels = None, counts: Counts = None, **options: Any
+) -> Statistic:
+    """A number of the network trained on signs less that of the other one, for each seed; `counts`
+    tells of a run the seeds that do. A network that diverged has no rows, and its pair decides
+    nothing."""
 
-    def cases(record: Record) -> Iterator[Case]:
-        groups = record.tables[table].groupby([TASK, "seed"])
-        numbers = pd.Series({key: value(frame) for key, frame in groups})
-        # A network that diverged has no rows, and its pair decides nothing.
-        pairs = numbers.unstack(level=0).reindex(columns=[LINEAR, SIGN])
-        for seed, row in pairs.dropna().iterrows():
-            yield Case(panel, int(str(seed)), float(row[SIGN] - row[LINEAR]))
+    def cases(records: Sequence[Record]) -> Iterator[Case]:
+        for record in records:
+            numbers = {
+                (str(task), int(str(seed))): number(**own, **options)
+                for (task, seed), own in of_networks(read(number, record, options), [TASK, "seed"])
+            }
+            for seed in sorted({seed for _, seed in numbers} if counts is None else counts(record)):
+                if {(SIGN, seed), (LINEAR, seed)} <= numbers.keys():
+                    gap = numbers[SIGN, seed] - numbers[LINEAR, seed]
+                    yield from named(panel_of(record, panels), seed, gap)
 
     return cases
 
 
-def of_pairs(table: str, value: Callable[[pd.DataFrame], float]) -> Statistic:
-    """The differences of every run."""
-    each = differences(table, value)
-    return lambda records: [case for record in records for case in each(record)]
-
-
-def training_errors(record: Record) -> pd.Series:
+def training_errors(evals: pd.DataFrame) -> pd.Series:
     """The mean of (f - y)^2 at the end, by task and seed; the run's own loss is half of it."""
-    evals = record.tables["evals"]
-    chosen = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-    last = chosen.sort_values("step").groupby([TASK, "seed"])["loss"].last()
-    return 2 * last
+    return 2 * rows(evals, "train").groupby([TASK, "seed"])["loss"].last()
 
 
 def fitted_seeds(record: Record) -> set[int]:
     """The seeds of which both networks have fitted their targets."""
-    worst = training_errors(record).unstack(level=0)
+    worst = training_errors(record.tables["evals"]).unstack(level=0)
     good = worst[(worst <= FITTED).all(axis=1) & worst.notna().all(axis=1)]
     return {int(str(seed)) for seed in good.index}
 
 
-def cosine(first: str, second: str) -> Callable[[pd.DataFrame], float]:
-    """A function of one network's rows that gives the cosine of these two kernels."""
-
-    def value(rows: pd.DataFrame) -> float:
-        chosen = rows[(rows["first"] == first) & (rows["second"] == second)]
-        return float(chosen["cosine"].iloc[0])
-
-    return value
+def cosine(adapted_cosines: pd.DataFrame, first: str, second: str) -> float:
+    """The cosine of these two kernels of a network."""
+    of_first = adapted_cosines[adapted_cosines["first"] == first]
+    return float(of_first.loc[of_first["second"] == second, "cosine"].iloc[0])
 
 
-def fifths(statistic: str) -> Callable[[pd.DataFrame], float]:
+def fifths(adapted_fifths: pd.DataFrame, statistic: str) -> float:
     """The mean over the examples nearest to y = 0 over that over the farthest."""
-
-    def value(rows: pd.DataFrame) -> float:
-        row = rows[rows["statistic"] == statistic].iloc[0]
-        return float(row["low"] / row["high"])
-
-    return value
+    row = adapted_fifths[adapted_fifths["statistic"] == statistic].iloc[0]
+    return float(row["low"] / row["high"])
 
 
-def at_layer(column: str, layer: str) -> Callable[[pd.DataFrame], float]:
-    def value(rows: pd.DataFrame) -> float:
-        chosen = rows[rows["layer"] == layer]
-        return float(chosen[column].iloc[0]) if len(chosen) else float(np.nan)
-
-    return value
+def at_layer(adapted_layers: pd.DataFrame, column: str, layer: str) -> float:
+    chosen = adapted_layers[adapted_layers["layer"] == layer]
+    return float(chosen[column].iloc[0]) if len(chosen) else float(np.nan)

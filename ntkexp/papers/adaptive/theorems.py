@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Statistic
-from ntkexp.papers.adaptive.cases import LAST, LINEAR, SIGN, TASK, cosine, of_tasks
+from ntkexp.claims.statistics import Group, Groups
+from ntkexp.papers.adaptive.cases import LAST, TASK, cosine
 from ntkexp.results.record import Record
 from ntkexp.theory.adaptive.kernels import correlation, effective_rank, sum_cosine
 from ntkexp.theory.adaptive.penalties import Penalty, Power
@@ -23,152 +23,118 @@ OMEGAS = {
 }
 
 
-def premise(kernel: str) -> Callable[[pd.DataFrame], float]:
+def premise(adapted_premise: pd.DataFrame, kernel: str) -> float:
     """r^T K^+ r: the squared length of the shortest change of weights that gives r = f - f_0."""
-
-    def value(rows: pd.DataFrame) -> float:
-        return float(rows[rows["kernel"] == kernel]["least"].iloc[0])
-
-    return value
+    return float(adapted_premise.loc[adapted_premise["kernel"] == kernel, "least"].iloc[0])
 
 
-def of_its_own(kernel: str) -> Statistic:
+def of_its_own(adapted_premise: pd.DataFrame, kernel: str) -> float:
     """The shortest change of weights, squared, over that of the network."""
-
-    def value(rows: pd.DataFrame) -> float:
-        return premise(kernel)(rows) / float(rows["distance"].iloc[0])
-
-    return of_tasks("adapted_premise", value, (LINEAR, SIGN))
+    return premise(adapted_premise, kernel) / float(adapted_premise["distance"].iloc[0])
 
 
-def least_penalty(rows: pd.DataFrame) -> float:
-    return float(rows["least"].iloc[0])
+def least_penalty(relaxed_solution: pd.DataFrame) -> float:
+    return float(relaxed_solution["least"].iloc[0])
 
 
-def change(rows: pd.DataFrame) -> float:
+def change(adapted_sizes: pd.DataFrame) -> float:
     """|K - K_0|_F."""
-    chosen = rows[(rows["kernel"] == "change") & (rows["layer"] == "total")]
-    return float(chosen["norm"].iloc[0])
+    of_change = adapted_sizes[adapted_sizes["kernel"] == "change"]
+    return float(of_change.loc[of_change["layer"] == "total", "norm"].iloc[0])
 
 
-def last_share(kind: str) -> Statistic:
+def last_share(relaxed_singular_values: pd.DataFrame, kind: str) -> float:
     """The last layer's share of sum_l |B_l|^2: `relaxed` is the solution of (16), `network` the
     change of its own weights."""
-
-    def value(rows: pd.DataFrame) -> float:
-        of_kind = rows[rows["of"] == kind]
-        squares = (of_kind["value"] ** 2).groupby(of_kind["layer"]).sum()
-        return float(squares[LAST] / squares.sum())
-
-    return of_tasks("relaxed_singular_values", value, (LINEAR,))
+    of_kind = relaxed_singular_values[relaxed_singular_values["of"] == kind]
+    squares = (of_kind["value"] ** 2).groupby(of_kind["layer"]).sum()
+    return float(squares[LAST] / squares.sum())
 
 
-def by_network(record: Record, table: str) -> Iterable[tuple[tuple[str, int], pd.DataFrame]]:
-    for (task, seed), rows in record.tables[table].groupby([TASK, "seed"]):
-        yield (str(task), int(str(seed))), rows
+def label_part(
+    adapted_cosines: pd.DataFrame, adapted_premise: pd.DataFrame, omega: Penalty, weight: float
+) -> float:
+    """c in K / |K_0| = K_0 / |K_0| + c K_label / |K_label| of (9), where Omega weighs `weight`
+    beside |theta - theta_0|^2."""
+    square = premise(adapted_premise, "initial")
+    initial = adapted_cosines[adapted_cosines["first"] == "initial"]
+    ratio = float(initial.loc[initial["second"] == "residual", "ratio"].iloc[0])
+    s = float(omega.minimiser(math.sqrt(square / weight)))
+    return (s**2 - 1) / square / ratio
 
 
-def by_theorem_1(
-    record: Record, omega: Penalty, weight: float
-) -> Iterable[tuple[tuple[str, int], pd.DataFrame, float]]:
-    """The cosines of a network, and c in K / |K_0| = K_0 / |K_0| + c K_label / |K_label| of (9),
-    where Omega weighs `weight` beside |theta - theta_0|^2."""
-    squares = {net: premise("initial")(rows) for net, rows in by_network(record, "adapted_premise")}
-    for net, rows in by_network(record, "adapted_cosines"):
-        pair = rows[(rows["first"] == "initial") & (rows["second"] == "residual")].iloc[0]
-        s = float(omega.minimiser(math.sqrt(squares[net] / weight)))
-        yield net, rows, (s**2 - 1) / squares[net] / float(pair["ratio"])
-
-
-def closer_by_theorem_1(weight: float = 1.0) -> Statistic:
+def closer_by_theorem_1(
+    adapted_cosines: pd.DataFrame, adapted_premise: pd.DataFrame, weight: float = 1.0
+) -> float:
     """Cosine of the adapted kernel with K_0 + (s^2 - 1) |beta|^-2 K_label less that with K_0."""
+    part = label_part(adapted_cosines, adapted_premise, OMEGA, weight)
+    with_initial = cosine(adapted_cosines, "average", "initial")
+    with_label = cosine(adapted_cosines, "average", "residual")
+    between = cosine(adapted_cosines, "initial", "residual")
+    return sum_cosine(with_initial, with_label, between, part) - with_initial
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+
+def label_cosine_by_theorem_1(
+    adapted_cosines: pd.DataFrame, adapted_premise: pd.DataFrame, omega: Penalty
+) -> float:
+    """Cosine of the kernel (9) with K_label."""
+    part = label_part(adapted_cosines, adapted_premise, omega, 1.0)
+    between = cosine(adapted_cosines, "initial", "residual")
+    return sum_cosine(between, 1.0, between, part)
+
+
+def networks_of(*tasks: str) -> Groups:
+    """(panel, seed, |beta|^2 and the cosine of adapted and label kernel) of all networks."""
+
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
+        squares, cosines = [], []
         for record in records:
-            for net, rows, part in by_theorem_1(record, OMEGA, weight):
-                with_initial = cosine("average", "initial")(rows)
-                with_label = cosine("average", "residual")(rows)
-                between = cosine("initial", "residual")(rows)
-                yield Case(*net, sum_cosine(with_initial, with_label, between, part) - with_initial)
+            premises = dict(iter(record.tables["adapted_premise"].groupby([TASK, "seed"])))
+            for net, rows in record.tables["adapted_cosines"].groupby([TASK, "seed"]):
+                if net[0] in tasks:
+                    squares.append(premise(premises[net], "initial"))
+                    cosines.append(cosine(rows, "average", "residual"))
+        if squares:
+            yield "" if len(tasks) > 1 else tasks[0], 0, squares, cosines
 
-    return cases
-
-
-def order_by_theorem_1(weight: float = 1.0) -> Statistic:
-    """Cosine of the kernel (9) with K_label, sign task less linear task, one panel an omega."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            for name, omega in OMEGAS.items():
-                found = {}
-                for net, rows, part in by_theorem_1(record, omega, weight):
-                    between = cosine("initial", "residual")(rows)
-                    found[net] = sum_cosine(between, 1.0, between, part)
-                for task, seed in found:
-                    if task == SIGN:
-                        yield Case(name, seed, found[SIGN, seed] - found[LINEAR, seed])
-
-    return cases
+    return groups
 
 
-def strength(tasks: Sequence[str]) -> Statistic:
-    """Correlation over networks of |beta|^2 with the cosine of adapted and label kernel."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        squares = of_tasks("adapted_premise", premise("initial"), tasks)(records)
-        cosines = of_tasks("adapted_cosines", cosine("average", "residual"), tasks)(records)
-        values = [case.value for case in squares], [case.value for case in cosines]
-        if values[0]:
-            yield Case("" if len(tasks) > 1 else tasks[0], 0, correlation(*values))
-
-    return cases
+def strength(squares: list[float], cosines: list[float]) -> float:
+    return correlation(squares, cosines)
 
 
-def with_its_label_kernel(rows: pd.DataFrame) -> float:
-    return float(rows[rows["other"] == "residual"]["cosine"].iloc[0])
+def with_its_label_kernel(relaxed_kernels: pd.DataFrame) -> float:
+    return float(relaxed_kernels.loc[relaxed_kernels["other"] == "residual", "cosine"].iloc[0])
 
 
-def closer_by_theorem_2(records: Sequence[Record]) -> Iterable[Case]:
+def closer_by_theorem_2(relaxed_kernels: pd.DataFrame, adapted_cosines: pd.DataFrame) -> float:
     """Cosine of the adapted kernel with the relaxed model's less that with the initial one."""
-    for record in records:
-        relaxed = record.tables["relaxed_kernels"]
-        relaxed_cosines = {
-            (str(task), int(str(seed))): float(rows["cosine"].iloc[0])
-            for (task, seed), rows in relaxed[relaxed["other"] == "average"].groupby([TASK, "seed"])
-        }
-        for network, rows in by_network(record, "adapted_cosines"):
-            yield Case(*network, relaxed_cosines[network] - cosine("average", "initial")(rows))
+    relaxed = relaxed_kernels.loc[relaxed_kernels["other"] == "average", "cosine"].iloc[0]
+    return float(relaxed) - cosine(adapted_cosines, "average", "initial")
 
 
-def rank_ratio(layer: str) -> Statistic:
+def rank_ratio(relaxed_singular_values: pd.DataFrame, layer: str) -> float:
     """Effective rank of the network's change of a layer over that of the min-norm solution's."""
+    network, least = (
+        effective_rank(singular_values(relaxed_singular_values, kind, layer).to_numpy())
+        for kind in ("network", "min_norm")
+    )
+    return network / least
 
-    def value(rows: pd.DataFrame) -> float:
-        return rank_of("network", layer, rows) / rank_of("min_norm", layer, rows)
 
-    return of_tasks("relaxed_singular_values", value, (LINEAR, SIGN))
-
-
-def full_rank_ratio(layer: str) -> Statistic:
+def full_rank_ratio(relaxed_singular_values: pd.DataFrame, layer: str) -> float:
     """Effective rank of the network's change of a layer over the number of its values."""
-
-    def value(rows: pd.DataFrame) -> float:
-        values = rows[(rows["of"] == "network") & (rows["layer"] == layer)]
-        return rank_of("network", layer, rows) / len(values)
-
-    return of_tasks("relaxed_singular_values", value, (LINEAR, SIGN))
+    values = singular_values(relaxed_singular_values, "network", layer)
+    return effective_rank(values.to_numpy()) / len(values)
 
 
-def rank_of(kind: str, layer: str, rows: pd.DataFrame) -> float:
-    return effective_rank(rows[(rows["of"] == kind) & (rows["layer"] == layer)]["value"].to_numpy())
+def singular_values(table: pd.DataFrame, kind: str, layer: str) -> pd.Series:
+    return table[(table["of"] == kind) & (table["layer"] == layer)]["value"]
 
 
-def entries_ratio(kind: str) -> Statistic:
+def entries_ratio(relaxed_entries: pd.DataFrame, kind: str) -> float:
     """Entries that matter in the change of a layer over those of the min-norm solution; of the
     three layers the largest."""
-
-    def value(rows: pd.DataFrame) -> float:
-        by_layer = rows.pivot(index="layer", columns="of", values="entries")
-        return float((by_layer[kind] / by_layer["min_norm"]).max())
-
-    return of_tasks("relaxed_entries", value, (LINEAR, SIGN))
+    by_layer = relaxed_entries.pivot(index="layer", columns="of", values="entries")
+    return float((by_layer[kind] / by_layer["min_norm"]).max())

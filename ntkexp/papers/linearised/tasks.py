@@ -1,4 +1,5 @@
-"""Networks and their linearisations on tasks, a row a task: what figures and claims read."""
+"""Networks and their linearisations, for figures and claims: a row a task, a size of the training
+set, or a linearisation at later weights."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import Record
 
 INDEX = "data.index"
@@ -17,6 +19,30 @@ TRAINED = 0.01
 LEARNED = 0.9
 # The linearisations of an experiment's networks are another experiment's.
 LINEAR = "_linear"
+# The experiment of linearisations at a network's last weights.
+LATE = "_late"
+SIZE = "data.train_examples"
+# The images of the whole training set, whose option is null.
+WHOLE = 50_000
+NETS = {"mlp": "MLP", "lenet": "LeNet", "resnet18": "ResNet18"}
+STEPS = "linearised/sizes_steps"
+# Updates of an epoch: 50,000 images in batches of 128, without the smaller last one.
+EPOCH = 390
+# (network, its linearisations at weights along its training) -> what they are trained on
+ALONG_TRAINING = {
+    ("linearised/moving", "linearised/late"): "the 100th eigenfunction",
+    ("linearised/cifar2_mlp", "linearised/late_cifar2"): "CIFAR2",
+}
+# Figure 8: networks with linearisations at their last weights, whose norms have the statistics of
+# the trained network, or the first ones.
+SOLUTIONS = ("linearised/resnet18", "linearised/cifar2_resnet18")
+RESET = "weights.reset_statistics"
+MODELS = {
+    "network": "network",
+    "early": "linearised at θ₀",
+    "stored": "at θ_T, statistics stored",
+    "reset": "at θ_T, statistics reset",
+}
 TITLES = {
     "linearised/mlp": "MLP",
     "linearised/mlp_seeds": "MLP",
@@ -67,14 +93,14 @@ def tasks(records: Sequence[Record]) -> pd.DataFrame:
     accuracy, and the number of updates; steps to `TRAINED` of the running mean over minibatches
     (infinite where it was not reached); and the weights' distance and cosine distance from the
     first ones. The runs are those of one experiment and seed."""
-    last = last_looks(records)
-    wide = last.pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
+    ends = last_looks(records)
+    wide = ends.pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
     frame = pd.DataFrame(
         {
             "accuracy": wide["accuracy"]["test"],
             "train_loss": wide["loss"]["train"],
             "train_accuracy": wide["accuracy"]["train"],
-            "updates": last.groupby(INDEX)["step"].max(),
+            "updates": ends.groupby(INDEX)["step"].max(),
         }
     )
     reached, events = pd.Series(dtype=float), by_task(records, "events")
@@ -83,8 +109,8 @@ def tasks(records: Sequence[Record]) -> pd.DataFrame:
         reached = below.groupby(INDEX)["step"].min().astype(float)
     frame["steps"] = reached.reindex(frame.index).fillna(np.inf)
     if len(moved := by_task(records, "distance")):
-        ends = moved.sort_values("step").groupby(INDEX).last()
-        frame[["distance", "cosine_distance"]] = ends[["distance", "cosine_distance"]]
+        final = moved.sort_values("step").groupby(INDEX).last()
+        frame[["distance", "cosine_distance"]] = final[["distance", "cosine_distance"]]
     return frame.sort_index()
 
 
@@ -136,3 +162,106 @@ def each_task(chosen: Iterable[Pair]) -> pd.DataFrame:
         for whose, frame in (("network", pair.network), ("linear", pair.linear))
     ]
     return pd.concat(rows, ignore_index=True)
+
+
+def net_of(record: Record) -> str:
+    """`mlp`, `lenet` or `resnet18`, by an experiment's name."""
+    return record.experiment.rpartition("/")[2].split("_")[1]
+
+
+def by_size(records: Iterable[Record]) -> pd.DataFrame:
+    """A row a run of `sizes_*`: net, whose (network or linear), size, seed, accuracy, distance."""
+    rows = []
+    for record in records:
+        if not record.experiment.startswith("linearised/sizes_") or record.experiment == STEPS:
+            continue
+        moved = record.tables["distance"].sort_values("step")["distance"]
+        rows.append(
+            {
+                "net": net_of(record),
+                "whose": "linear" if record.experiment.endswith(LINEAR) else "network",
+                "size": int(record.config.get(SIZE) or WHOLE),
+                "seed": record.seed,
+                "accuracy": last(record.tables["evals"]),
+                "distance": float(moved.iloc[-1]),
+            }
+        )
+    columns = ["net", "whose", "size", "seed", "accuracy", "distance"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def gaps(frame: pd.DataFrame, net: str) -> pd.DataFrame:
+    """Accuracy of the network less that of its linearisation, (seeds, sizes)."""
+    accuracies = frame[frame["net"] == net].set_index(["seed", "size", "whose"])["accuracy"]
+    wide = accuracies.unstack("whose")
+    if not {"network", "linear"} <= {*wide}:
+        return pd.DataFrame()
+    gap: pd.DataFrame = (wide["network"] - wide["linear"]).unstack("size")
+    return gap
+
+
+def late(records: Sequence[Record]) -> pd.DataFrame:
+    """A row a linearisation: the epoch of its weights, its test accuracy, the distance from those
+    weights when its training loss first was `TRAINED`, or at its end where it never was."""
+    rows = []
+    for record in records:
+        moved = record.tables["distance"].sort_values("step").set_index("step")["distance"]
+        events = record.tables.get("events", pd.DataFrame(columns=["event", "threshold", "step"]))
+        below = events[(events["event"] == "train_loss") & (events["threshold"] == TRAINED)]
+        reached = len(below) > 0
+        rows.append(
+            {
+                "epoch": epoch(record),
+                "accuracy": last(record.tables["evals"]),
+                "distance": float(moved.loc[below["step"].min()] if reached else moved.iloc[-1]),
+                "reached": reached,
+            }
+        )
+    return pd.DataFrame(rows).sort_values("epoch", ignore_index=True)
+
+
+def epoch(record: Record) -> float:
+    """The epoch of the weights at which it is linearised."""
+    return int(record.config["weights.file"].split(".")[1]) / EPOCH
+
+
+def with_late(network: str) -> tuple[str, str, str]:
+    """An experiment, that of its linearisations and that of those at its last weights."""
+    return network, network + LINEAR, network + LATE
+
+
+def by_model(records: Sequence[Record], network: str) -> dict[str, list[Record]]:
+    """The runs of each of `MODELS` that has some."""
+    runs: dict[str, list[Record]] = {}
+    for record in records:
+        if record.experiment == network + LATE:
+            runs.setdefault("reset" if record.config[RESET] else "stored", []).append(record)
+        elif record.experiment == network + LINEAR:
+            runs.setdefault("early", []).append(record)
+        elif record.experiment == network:
+            runs.setdefault("network", []).append(record)
+    return {model: runs[model] for model in MODELS if model in runs}
+
+
+def task_of(runs: dict[str, list[Record]]) -> int | None:
+    """The j of the late linearisations, 0 on CIFAR2; None without any."""
+    late = [record for model in ("stored", "reset") for record in runs.get(model, ())]
+    return int(late[0].config.get(INDEX, 0)) if late else None
+
+
+def ends(records: Sequence[Record], network: str) -> pd.DataFrame:
+    """A row a model, with the columns of `tasks`, on the task of the late linearisations."""
+    runs = by_model(records, network)
+    index = task_of(runs)
+    tables = {model: tasks(of_model) for model, of_model in runs.items()}
+    return pd.DataFrame({m: t.loc[index] for m, t in tables.items() if index in t.index}).T
+
+
+def looks(records: Sequence[Record], network: str) -> pd.DataFrame:
+    """All models' rows of `evals`, with a column `model`; none without a late linearisation."""
+    runs = by_model(records, network)
+    if task_of(runs) is None:
+        return pd.DataFrame()
+    evals = [by_task(of_model, "evals").assign(model=model) for model, of_model in runs.items()]
+    rows = pd.concat(evals)
+    return rows[(rows[INDEX] == task_of(runs)) & (rows["subset"] == "all")].sort_values("step")

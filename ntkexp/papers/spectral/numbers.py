@@ -56,12 +56,6 @@ def log_product(norms: pd.DataFrame) -> pd.Series:
     return means
 
 
-def growth(norms: pd.DataFrame, start: int, end: int) -> float:
-    """The growth of the log of the product of all spectral norms from one step to another."""
-    logs = log_product(norms)
-    return float(logs[end] - logs[start])
-
-
 def middle_delta(perturbed: pd.DataFrame) -> pd.DataFrame:
     """The rows of the delta whose mean ratio, over k and networks, is nearest to a half."""
     means = perturbed.groupby("delta")["magnitude"].mean()

@@ -38,11 +38,6 @@ class Metric:
     column: str
     end: str
 
-    @property
-    def direction(self) -> str:
-        """`maximize` for an accuracy, `minimize` for everything else."""
-        return "maximize" if self.column.endswith(HIGHER) else "minimize"
-
     def refused(self, reason: str) -> UserError:
         return UserError(f"{KEY}={self.path}: {reason}")
 
@@ -90,7 +85,7 @@ def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:
     metric, curve = parsed(path), curve_of(path, tables)
     end = metric.end
     if end == "best":
-        end = "max" if metric.direction == "maximize" else "min"
+        end = "max" if metric.column.endswith(HIGHER) else "min"
     number = {"last": curve[-1], "min": min(curve), "max": max(curve)}[end]
     if not math.isfinite(number):
         raise metric.refused(f"is {number}, which is no number")

@@ -1,8 +1,8 @@
 """A linearised network trained on the gradients of all examples (ntkexp/training/factors/stack.py).
 
 Two products of small matrices an update, where forward mode takes two forwards and two backwards:
-.43 of its time for an MLP, .045 for a LeNet5 (docs/measured/linearised.md). Any optimiser
-of ntkexp's own goes, and no kernel is made.
+.43 of its time for an MLP, .045 for a LeNet5 (docs/measured). Any optimiser of ntkexp's own goes,
+and no kernel is made.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class FunctionLearner:
     `model` is the linearised network; its weights are up to date only after that."""
 
     route = "function"
-    hides = frozenset({"changes"})
+    hides: frozenset[str] = frozenset()
     network = None
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:

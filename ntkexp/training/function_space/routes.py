@@ -114,9 +114,6 @@ def obstacle_to_function_space(prepared: NetworkOnData) -> str | None:
         return f"data={dataset.name} is a stream: its examples are new at every step"
     if dataset.augment is not Augment.none:
         return f"data.augment={dataset.augment} makes new examples at every step"
-    for name, probe in prepared.probes.items():
-        if hidden := probe.needs & FunctionLearner.hides:
-            return f"probe.{name} looks at {', '.join(sorted(hidden))} of the weights"
     return None
 
 

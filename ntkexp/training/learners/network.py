@@ -183,14 +183,7 @@ class NetworkLearner:
             step_norm=self.update.step_norm(lr),
             batches=self.probe_batches,
             kernel_factor=self.transformed.kernel_factor,
-            changes=lambda: self._changes(lr),
         )
-
-    def _changes(self, lr: float) -> dict[str, Tensor]:
-        """The change of each weight, by its name in the network itself, without a transform."""
-        trained = {id(w): name for name, w in self.network.named_parameters()}
-        changes = zip(self.update.parameters, self.update.change(lr), strict=True)
-        return {trained[id(w)]: change for w, change in changes}
 
     @property
     def network(self) -> nn.Module:

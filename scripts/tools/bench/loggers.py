@@ -1,6 +1,6 @@
 """The cost of loggers for a run of the MLP on MNIST: their calls against the steps between them.
 
-    python scripts/tools/bench/loggers.py csv tensorboard    a minute each
+    python scripts/tools/bench/loggers.py tensorboard wandb    a minute each
 
 The two take turns within one run, so that what else the machine does slows both alike.
 """
@@ -21,7 +21,7 @@ from ntkexp.loggers.mirror import Mirror, mirror_for
 from ntkexp.results import Run
 from ntkexp.scripts.tools.bench.configs import composed
 
-OFFLINE = {"wandb": "logger.wandb.mode=offline", "mlflow": "logger.mlflow.uri=sqlite:///{}/m.db"}
+OFFLINE = {"wandb": "logger.wandb.mode=offline"}
 
 
 @dataclass

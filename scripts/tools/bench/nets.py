@@ -14,8 +14,6 @@ two kernels in float64, relative to the largest entry. `peak` is what a call add
 memory of the process (Linux).
 
 Each row is written as soon as it is measured, so a long run may be cut into several of one table.
-`python -m scripts.tools.pages.networks` writes the kept table, nets.parquet of
-outputs/reference/bench, into docs/measured/tangent.md.
 """
 
 from __future__ import annotations

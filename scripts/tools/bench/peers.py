@@ -146,10 +146,6 @@ def absent() -> list[str]:
     return [name for name, (package, _) in PEERS.items() if find_spec(package) is None]
 
 
-def present() -> dict[str, Peer]:
-    return {name: peer for name, (_, peer) in PEERS.items() if name not in absent()}
-
-
 def in_turns(
     works: Mapping[str, Callable[[], object]],
     rounds: int,

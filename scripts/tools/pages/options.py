@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from ntkexp.commands.handbook import Row, config_groups, named, rows, summary
 from ntkexp.components import GROUPS
 from ntkexp.config import TrainConfig
-from ntkexp.handbook import Row, config_groups, named, rows, summary
 
 
 def page() -> str:

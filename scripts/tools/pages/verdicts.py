@@ -1,9 +1,8 @@
-"""Writes the verdicts on the reference results wherever the documentation has them.
+"""Writes the end of docs/verdicts.md: the verdicts on the reference results, counted.
 
     python -m scripts.tools.pages.verdicts
 
-The end of docs/verdicts.md, README's table, and the verdicts in docs/statements.md. Counted from
-outputs/reference alone, whatever runs there are besides. A few seconds.
+Of outputs/reference alone, whatever runs there are besides. Half a minute.
 """
 
 from __future__ import annotations
@@ -13,44 +12,27 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ntkexp.claims.claim import Section
-from ntkexp.claims.command import judged, records_of
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import as_summary, works
-from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.claims.verdict import Finding, Verdict, judge_all
 from ntkexp.experiments import MAIN
+from ntkexp.results.reading import collect
 
 TOP = Path(__file__).parents[3]
 REFERENCE = TOP / "outputs" / "reference"
-PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
-STATEMENTS = TOP / "docs" / "statements.md"
+PAGE = TOP / "docs" / "verdicts.md"
 BEGINNING = "<!-- from here on made by scripts/tools/pages/verdicts.py -->"
-TABLE, END = "<!-- made by scripts/tools/pages/verdicts.py -->", "<!-- end -->"
 FULL = "paper"
-# The verdicts on one claim: `fig02-t40`: fails / fails (2 of 3 experiments)
-ONE = rf"(?:{'|'.join(Verdict)})(?: \(\d+ of \d+ experiments\))?"
-JUDGED = re.compile(rf"`([a-z0-9-]+)`: {ONE}(?: / {ONE})*")
 
 
 def main() -> None:
-    findings = judged(records_of([REFERENCE]))
-    for file, text in written(findings).items():
-        file.write_text(text, encoding="utf-8")
+    PAGE.write_text(written(judge_all(ledger(), collect([REFERENCE]))), encoding="utf-8")
 
 
-def written(findings: Sequence[Finding]) -> dict[Path, str]:
-    """The files as they should be."""
+def written(findings: Sequence[Finding]) -> str:
+    """The page as it should be."""
     before, marked, _ = PAGE.read_text(encoding="utf-8").partition(BEGINNING)
-    page = f"{before}{marked}\n\n{_lowered(as_summary(findings))}\n"
-    of_main = [finding for finding in findings if finding.claim.work == MAIN]
-    return {
-        PAGE: page,
-        README: _with_table(README, counted(findings)),
-        STATEMENTS: with_verdicts(STATEMENTS.read_text(encoding="utf-8"), of_main),
-    }
-
-
-def statements() -> list[str]:
-    """The ids of the claims that docs/statements.md names, as often as it does."""
-    return JUDGED.findall(STATEMENTS.read_text(encoding="utf-8"))
+    return f"{before}{marked}\n\n{counted(findings)}\n\n{_lowered(as_summary(findings))}\n"
 
 
 def _lowered(summary: str) -> str:
@@ -58,11 +40,6 @@ def _lowered(summary: str) -> str:
     lines = [line for line in summary.splitlines() if not line.startswith("|")]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     return text.strip().replace("### ", "## ")
-
-
-def _with_table(file: Path, table: str) -> str:
-    head, begun, rest = file.read_text(encoding="utf-8").partition(TABLE)
-    return f"{head}{begun}\n{table}\n{END}{rest.partition(END)[2]}"
 
 
 def counted(findings: Sequence[Finding]) -> str:
@@ -77,7 +54,7 @@ def counted(findings: Sequence[Finding]) -> str:
             for finding in of_paper
             if finding.claim.section is Section.paper and finding.recipe == finding.claim.recipes[0]
         ]
-        why = "docs/reproduction.md" if paper.name == MAIN else f"docs/{paper.name}/README.md"
+        why = "reproduction.md" if paper.name == MAIN else f"{paper.name}/README.md"
         verdicts = [finding.verdict for finding in statements]
         counts = " | ".join(str(verdicts.count(verdict)) for verdict in Verdict)
         partial = sum(bool(finding.covered) for finding in statements)
@@ -92,15 +69,6 @@ def counted(findings: Sequence[Finding]) -> str:
 def _figures(findings: Iterable[Finding]) -> str:
     names = (finding.claim.figure or "the text" for finding in findings)
     return ", ".join(dict.fromkeys(", ".join(names).split(", ")))
-
-
-def with_verdicts(page: str, findings: Iterable[Finding]) -> str:
-    """The page with the verdicts there are now, of several recipes with a stroke between."""
-    by_claim: dict[str, list[str]] = {}
-    for finding in findings:
-        covered = f" ({finding.covered})" if finding.covered else ""
-        by_claim.setdefault(finding.claim.id, []).append(f"{finding.verdict}{covered}")
-    return JUDGED.sub(lambda match: f"`{match[1]}`: {' / '.join(by_claim[match[1]])}", page)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ntkexp.commands.data import Data
 from ntkexp.data.images.files import cache_directory, decoded_once, kept_files
 from ntkexp.data.images.sources import inventory
 from ntkexp.errors import UserError
@@ -29,22 +30,22 @@ def names(cache: Path) -> list[str]:
 
 
 def test_forgetting_one_dataset_leaves_the_others(cache: Path) -> None:
-    assert "forgot 2 decoded files" in inventory(["mnist", "--forget"])
+    assert "forgot 2 decoded files" in inventory(["mnist"], forget=True)
     assert names(cache) == [".half.npz", "cifar10-22.npz"]
 
 
 def test_forgetting_all_leaves_what_somebody_writes_and_the_images(cache: Path) -> None:
     total = sum(path.stat().st_size for path in (cache / "decoded").glob("[!.]*.npz"))
     assert sum(kept.stat().st_size for kept in kept_files()) == total
-    assert f"forgot 3 decoded files, {total / 1e6:.1f} MB" in inventory(["--forget"])
+    assert f"forgot 3 decoded files, {total / 1e6:.1f} MB" in inventory(forget=True)
     assert names(cache) == [".half.npz"]
     assert (cache / "data").is_dir()
-    assert "forgot 0 decoded files" in inventory(["--forget"])
+    assert "forgot 0 decoded files" in inventory(forget=True)
 
 
 def test_a_flag_that_is_none_is_refused(cache: Path) -> None:
     with pytest.raises(UserError, match="data: unrecognized arguments: --forgt"):
-        inventory(["--forgt"])
+        Data.parsed(["--forgt"])
     assert len(names(cache)) == 4
 
 
@@ -58,7 +59,7 @@ def test_the_inventory_tells_the_size_of_the_cache() -> None:
 def test_without_names_nothing_is_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who only asks for the size of the cache needs no network."""
     monkeypatch.setenv("NTKEXP_DATA", str(cache / "nowhere"))
-    told = inventory([]).splitlines()
+    told = inventory().splitlines()
     assert "mnist: not here; ntkexp data mnist fetches it" in told
     assert told[-1].startswith("cache: 3 decoded files")
     assert not (cache / "nowhere").exists()
@@ -66,4 +67,4 @@ def test_without_names_nothing_is_fetched(cache: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("made_images")
 def test_without_names_what_is_here_is_read() -> None:
-    assert "\nmnist\n  train" in inventory([])
+    assert "\nmnist\n  train" in inventory()

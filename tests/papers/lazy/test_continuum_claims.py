@@ -71,8 +71,8 @@ def test_onset_is_at_the_peak_and_only_where_the_loss_has_turned() -> None:
 
 def test_a_width_none_of_whose_networks_came_so_far_decides_nothing() -> None:
     never = record([0.1] * 4, RISING)
-    assert not list(LEDGER["onset"].statistic([never]))
-    assert not list(LEDGER["ends"].statistic([never]))
+    for name in ("onset", "ends"):
+        assert judge(LEDGER[name], [never]).verdict is Verdict.no_runs
 
 
 def test_values_are_taken_between_two_looks() -> None:

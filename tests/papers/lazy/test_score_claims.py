@@ -93,7 +93,8 @@ def test_preference_is_the_gap_of_the_rises_at_equal_loss() -> None:
     )
     tables = {"evals": evals({1.0: 0.0}).assign(seed=0), "alignment": alignment}
     config = {"name": scores.MLP, "recipe": "paper", "optim.lr": 0.01}
-    (case,) = group_alignment.preferred([Record(scores.MLP, "run", config, tables)])
+    (claim,) = group_alignment.CLAIMS
+    (case,) = claim.statistic([Record(scores.MLP, "run", config, tables)])
     expected = np.mean([0.1 * (2.3 - level) for level in group_alignment.LEVELS])
     assert case.value == pytest.approx(expected)
 
@@ -107,7 +108,5 @@ def test_agreement_is_the_rank_correlation_of_each_kernel() -> None:
         ]
     )
     table = pd.DataFrame({"step": 0, "example": examples, "score": np.sqrt(examples)})
-    config = {"name": "lazy/left_out_scored", "recipe": "paper", "seed": 4}
-    tables = {"leave_one_out": margins, "example_scores": table}
-    record = Record("lazy/left_out_scored", "run", config, tables)
-    assert [case.value for case in left_out.agreements([record])] == pytest.approx([-1, 1])
+    found = left_out.agreements(margins, table)
+    assert found == pytest.approx({"kernel at the start": -1, "kernel after training": 1})

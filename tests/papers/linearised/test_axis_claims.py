@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.linearised.axis import trained
 from ntkexp.papers.linearised.claims.axis import CLAIMS
+from ntkexp.papers.linearised.kernels import trained
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.removeprefix("linearised-axis-"): claim for claim in CLAIMS}

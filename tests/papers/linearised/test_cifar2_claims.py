@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.linearised.cifar2 import by_size, gaps
 from ntkexp.papers.linearised.claims.cifar2 import CLAIMS
+from ntkexp.papers.linearised.tasks import by_size, gaps
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ntkexp.papers.linearised.late import late
+from ntkexp.papers.linearised.tasks import late
 from ntkexp.results.record import Record
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.solution import CLAIMS, GAIN
-from ntkexp.papers.linearised.solution import NETWORKS, RESET, ends, looks
+from ntkexp.papers.linearised.tasks import RESET, SOLUTIONS, ends, looks
 from ntkexp.results.record import Record
 from tests.papers.linearised.test_cifar2_claims import record as on_cifar2
 from tests.papers.linearised.test_eigenfunction_claims import record
 
 LEDGER = {claim.id.removeprefix("linearised-fig08-"): claim for claim in CLAIMS}
-NETWORK = NETWORKS[0]
+NETWORK = SOLUTIONS[0]
 
 
 def run(made: Record, run: str, **config: object) -> Record:

@@ -16,11 +16,6 @@ def record(**tables: pd.DataFrame) -> Record:
     return Record("disk", "run", {}, tables)
 
 
-def evals(*accuracies: float, split: str = "train") -> pd.DataFrame:
-    rows = {"step": np.arange(len(accuracies)) * 10, "accuracy": accuracies, "loss": 1.0}
-    return pd.DataFrame(rows).assign(split=split, subset="all")
-
-
 def spectrum() -> pd.DataFrame:
     """The layer's kernel, the one on test examples and the uncentred one have other eigenvalues
     than the whole network's."""
@@ -57,28 +52,28 @@ def alignment() -> pd.DataFrame:
 
 
 def test_spectra_are_the_whole_networks() -> None:
-    found = curves.spectra(record(spectrum=spectrum()), "train")
+    found = curves.spectra(spectrum(), "train")
     assert found.to_dict("index") == {
         step: dict(enumerate(values, start=1)) for step, values in SPECTRA.items()
     }
-    test = curves.spectra(record(spectrum=spectrum()), "test")
+    test = curves.spectra(spectrum(), "test")
     np.testing.assert_allclose(test, 3 * found)
 
 
 def test_effective_ranks_are_exponentials_of_entropies() -> None:
-    found = curves.effective_ranks(record(spectrum=spectrum()))
+    found = curves.effective_ranks(spectrum())
     p = np.array(SPECTRA[10]) / 16
     assert found.to_dict() == pytest.approx({0: 4.0, 10: np.exp(-(p * np.log(p)).sum())})
 
 
 @pytest.mark.parametrize(("k", "of_the_last"), [(1, 0.5), (2, 0.75), (4, 1.0), (9, 1.0)])
 def test_trace_ratios_are_shares_of_the_first_eigenvalues(k: int, of_the_last: float) -> None:
-    found = curves.trace_ratio(record(spectrum=spectrum()), k)
+    found = curves.trace_ratio(spectrum(), k)
     assert found.to_dict() == pytest.approx({0: min(k, 4) / 4, 10: of_the_last})
 
 
 def test_alignment_is_that_which_is_asked_for_in_the_order_of_steps() -> None:
-    one = record(alignment=alignment())
+    one = alignment()
     total = 9e-4
     cka = curves.cka(one, "train")
     assert [*cka.index] == [0, 10]
@@ -92,26 +87,8 @@ def test_alignment_is_that_which_is_asked_for_in_the_order_of_steps() -> None:
 
 
 def test_which_centrings_a_run_has() -> None:
-    assert curves.has_centring(record(alignment=alignment()), "none")
-    assert not curves.has_centring(record(alignment=alignment()), "labels")
-    assert not curves.has_centring(record(), "none")
-
-
-def test_fitted_is_all_right_but_for_one_in_a_thousand() -> None:
-    one = record(evals=evals(0.5, 0.998, 0.999, 0.9, 1.0))
-    assert curves.has_fitted(one)
-    assert curves.fitted_step(one) == 20
-    never = record(evals=evals(0.5, 0.998))
-    assert not curves.has_fitted(never)
-    assert not curves.has_fitted(record())
-    with pytest.raises(ValueError, match="disk/run has not fitted"):
-        curves.fitted_step(never)
-
-
-def test_the_best_step_is_the_first_of_the_highest_test_accuracy() -> None:
-    tables = pd.concat([evals(1.0, 1.0, 1.0), evals(0.5, 0.8, 0.8, split="test")])
-    assert curves.best_step(record(evals=tables)) == 10
-    assert [*curves.accuracy(record(evals=tables), "test")] == [0.5, 0.8, 0.8]
+    assert curves.has_centring(alignment(), "none")
+    assert not curves.has_centring(alignment(), "labels")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.results.numbers.metric import curve_of, parsed, refuse_unknown, value
+from ntkexp.results.numbers.metric import curve_of, refuse_unknown, value
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from tests.conftest import TINY_DISK, Ntkexp
 
@@ -101,13 +101,6 @@ def test_what_a_run_will_not_have_is_known_from_its_tables() -> None:
     for path in ("sums.sum", "evals.test.lr", "evals.split"):
         with pytest.raises(UserError, match=r"no table|no column|holds words"):
             refuse_unknown(path, [EVALS, SPECTRUM])
-
-
-def test_what_is_better_is_told_by_the_column() -> None:
-    told = {path: parsed(path).direction for path in ("a.loss", "a.accuracy", "a.cka", "a.b.trace")}
-    assert told == {
-        "a.loss": "minimize", "a.accuracy": "maximize", "a.cka": "maximize", "a.b.trace": "minimize"
-    }  # fmt: skip
 
 
 def test_a_run_tells_its_number_and_a_done_one_the_stored(inside: Ntkexp, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,15 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
+from ntkexp.claims.statistics import by_network, by_run, together, with_words
 from ntkexp.papers.adaptive.cases import (
     LINEAR,
     SIGN,
+    by_pair,
+    by_task,
+    claim_of_networks,
     cosine,
     fifths,
-    named,
-    of_networks,
-    of_pairs,
-    of_tasks,
-    together,
 )
 from ntkexp.results.record import Record
 from ntkexp.theory.adaptive.kernels import nearest_cosine
@@ -37,86 +36,87 @@ NEAR_ZERO = 0.01
 ACCURACY = 0.952  # of appendix B.1
 
 
-def cosine_of_fit(rows: pd.DataFrame) -> float:
+def cosine_of_fit(adapted_cosines: pd.DataFrame) -> float:
     """The cosine of the adapted kernel with the best a K_0 + b K_label."""
     return nearest_cosine(
-        cosine("average", "initial")(rows),
-        cosine("average", "residual")(rows),
-        cosine("initial", "residual")(rows),
+        cosine(adapted_cosines, "average", "initial"),
+        cosine(adapted_cosines, "average", "residual"),
+        cosine(adapted_cosines, "initial", "residual"),
     )
 
 
-def added_by_label_kernel(rows: pd.DataFrame) -> float:
+def added_by_label_kernel(adapted_cosines: pd.DataFrame) -> float:
     """The share that K_label explains of what K_0 alone leaves of the adapted kernel."""
-    alone, together = cosine("average", "initial")(rows), cosine_of_fit(rows)
-    return float((together**2 - alone**2) / (1 - alone**2))
+    alone = cosine(adapted_cosines, "average", "initial")
+    return float((cosine_of_fit(adapted_cosines) ** 2 - alone**2) / (1 - alone**2))
 
 
-def least_coefficient(rows: pd.DataFrame) -> float:
-    chosen = rows[(rows["label"] == "residual") & (rows["parts"] == 3)].iloc[0]
-    return float(min(chosen["a"], chosen["b"], chosen["c"]))
+def least_coefficient(adapted_fits: pd.DataFrame) -> float:
+    of_label = adapted_fits[adapted_fits["label"] == "residual"]
+    return float(of_label.loc[of_label["parts"] == 3, ["a", "b", "c"]].iloc[0].min())
 
 
-def added_by_third(rows: pd.DataFrame) -> float:
+def added_by_third(adapted_fits: pd.DataFrame) -> float:
     """What y y^T adds to the share of the variance of the entries that K_0 and K_label explain."""
-    by_parts = rows[rows["label"] == "residual"].set_index("parts")["r2"]
+    by_parts = adapted_fits[adapted_fits["label"] == "residual"].set_index("parts")["r2"]
     return float(by_parts[3] - by_parts[2])
 
 
-def over_the_most_of_linear(records: Sequence[Record]) -> Iterable[Case]:
-    """The ratio of each network trained on signs over the largest of the linear task."""
-    linear = of_tasks("adapted_fifths", fifths("diagonal"), (LINEAR,))(records)
-    most = max((case.value for case in linear), default=np.nan)
-    for case in of_tasks("adapted_fifths", fifths("diagonal"), (SIGN,))(records):
-        yield case._replace(value=case.value / most)
+def over_the_most(of: Statistic, among: Statistic) -> Statistic:
+    """Each number of one statistic over the largest of another."""
 
-
-def remainder(rows: pd.DataFrame) -> float:
-    row = rows[rows["statistic"] == "remainder"].iloc[0]
-    return float(row["low"] - row["high"])
-
-
-def slopes_at_the_end(records: Sequence[Record]) -> Iterable[Case]:
-    """d log omega~ / d log v between the two largest v."""
-    for record in records:
-        for name, frame in record.tables["effective_penalties"].groupby("penalty"):
-            last = frame.sort_values("v").tail(2)
-            rise = np.diff(np.log(last["value"])) / np.diff(np.log(last["v"]))
-            if name != "none":
-                yield Case(str(name), 0, float(rise[0]))
-
-
-def ratios_near_zero(records: Sequence[Record]) -> Iterable[Case]:
-    """omega~(v) / v^2 at the v nearest to 0.01."""
-    for record in records:
-        for name, frame in record.tables["effective_penalties"].groupby("penalty"):
-            row = frame.iloc[int((frame["v"] - NEAR_ZERO).abs().to_numpy().argmin())]
-            if name != "none":
-                yield Case(str(name), 0, float(row["value"] / row["v"] ** 2))
-
-
-def accuracies(split: str) -> Statistic:
-    """A case for each fit and seed; `train` are the points whose labels were fitted."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            table = record.tables["threshold_targets"]
-            for fit, frame in table[table["split"] == split].groupby("fit"):
-                for seed, accuracy in zip(frame["seed"], frame["accuracy"], strict=True):
-                    yield Case(str(fit).replace("_", " "), int(seed), float(accuracy))
+    def cases(records: Sequence[Record]) -> Iterator[Case]:
+        most = max((case.value for case in among(records)), default=np.nan)
+        return (case._replace(value=case.value / most) for case in of(records))
 
     return cases
 
 
-def outside_the_draws(records: Sequence[Record]) -> Iterable[Case]:
+def remainder(adapted_fifths: pd.DataFrame) -> float:
+    row = adapted_fifths[adapted_fifths["statistic"] == "remainder"].iloc[0]
+    return float(row["low"] - row["high"])
+
+
+def slopes_at_the_end(effective_penalties: pd.DataFrame) -> dict[str, float]:
+    """By penalty d log omega~ / d log v between the two largest v."""
+    found = {}
+    for name, frame in effective_penalties.groupby("penalty"):
+        last = frame.sort_values("v").tail(2)
+        rise = np.diff(np.log(last["value"])) / np.diff(np.log(last["v"]))
+        found[str(name)] = float(rise[0])
+    return without_none(found)
+
+
+def ratios_near_zero(effective_penalties: pd.DataFrame) -> dict[str, float]:
+    """By penalty omega~(v) / v^2 at the v nearest to 0.01."""
+    found = {}
+    for name, frame in effective_penalties.groupby("penalty"):
+        row = frame.iloc[int((frame["v"] - NEAR_ZERO).abs().to_numpy().argmin())]
+        found[str(name)] = float(row["value"] / row["v"] ** 2)
+    return without_none(found)
+
+
+def without_none(by_penalty: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in by_penalty.items() if name != "none"}
+
+
+def accuracies(threshold_targets: pd.DataFrame, split: str) -> dict[str, float]:
+    """By fit, of one draw; `train` are the points whose labels were fitted."""
+    rows = threshold_targets[threshold_targets["split"] == split]
+    fits = rows["fit"].str.replace("_", " ")
+    return dict(sorted(zip(fits, rows["accuracy"], strict=True)))
+
+
+def outside_the_draws(threshold_targets: pd.DataFrame) -> dict[str, float]:
     """By fit: 0 where the text's share lies between the least and the most of all draws."""
-    shares: dict[str, list[float]] = {}
-    for case in accuracies("train")(records):
-        shares.setdefault(case.panel, []).append(case.value)
-    for fit, values in shares.items():
-        yield Case(fit, 0, max(min(values) - ACCURACY, ACCURACY - max(values), 0.0))
+    fitted = threshold_targets[threshold_targets["split"] == "train"]
+    return {
+        str(fit).replace("_", " "): max(shares.min() - ACCURACY, ACCURACY - shares.max(), 0.0)
+        for fit, shares in fitted.groupby("fit")["accuracy"]
+    }
 
 
+NEAR_OVER_FAR = by_task(fifths, [SIGN], statistic="diagonal")
 claim = sharing(
     "adaptive-fig2-",
     figure="2",
@@ -127,7 +127,7 @@ claim = sharing(
 
 
 CLAIMS = (
-    of_networks(
+    claim_of_networks(
         "fig1-sign-higher",
         figure="1",
         says="The harder task of regression with binarised labels has a higher label kernel "
@@ -135,11 +135,11 @@ CLAIMS = (
         paper="higher",
         number="cosine of adapted and label kernel, sign task less linear task",
         tables=("adapted_cosines",),
-        statistic=of_pairs("adapted_cosines", cosine("average", "residual")),
+        statistic=by_pair(cosine, first="average", second="residual"),
         holds=above(0.0),
         seen="this was written: in pilots of three seeds it was so",
     ),
-    of_networks(
+    claim_of_networks(
         "fig1-combination",
         figure="1",
         says="On the linear task the adapted kernel very closely resembles a linear combination of "
@@ -147,7 +147,7 @@ CLAIMS = (
         paper="very closely",
         number="share that K_label explains of what K0 alone leaves of the adapted kernel",
         tables=("adapted_cosines",),
-        statistic=of_tasks("adapted_cosines", added_by_label_kernel, (LINEAR,)),
+        statistic=by_task(added_by_label_kernel, [LINEAR]),
         holds=above(0.5),
         threshold="ours, for `very closely`: at least half; K0 alone has a cosine of 0.965 with "
         "the adapted kernel, so a bound on that of the combination says nothing of K_label",
@@ -156,7 +156,7 @@ CLAIMS = (
         "fails",
         unit=percent,
     ),
-    of_networks(
+    claim_of_networks(
         "fig1-three-kernels",
         figure="1",
         says="On the sign task the adapted kernel reflects the initial kernel, the label kernel "
@@ -164,29 +164,29 @@ CLAIMS = (
         paper="reflects",
         number="the least of the three coefficients of its least-squares fit by them",
         tables=("adapted_fits",),
-        statistic=of_tasks("adapted_fits", least_coefficient, (SIGN,)),
+        statistic=by_task(least_coefficient, [SIGN]),
         holds=above(0.0),
         threshold="ours: each kernel counts with a positive sign",
         also=(
             "share of the variance of the entries that the third adds",
-            of_tasks("adapted_fits", added_by_third, (SIGN,)),
+            by_task(added_by_third, [SIGN]),
         ),
     ),
-    of_networks(
+    claim_of_networks(
         "fig3-near-zero",
         figure="3",
         says="The kernel is highly influenced by difficult training points, near y = 0",
         paper="highly",
         number="mean K_ii of the fifth nearest to y = 0 over the farthest, sign less linear task",
         tables=("adapted_fifths",),
-        statistic=of_pairs("adapted_fifths", fifths("diagonal")),
+        statistic=by_pair(fifths, statistic="diagonal"),
         holds=above(0.0),
         threshold="ours: more so than on the task without difficult points",
         seen="this took the place of the rank correlation of K_ii / K0_ii with |y|, which did not "
         "tell the tasks apart in every seed of the pilots; by that it holds as well",
-        also=("the two ratios", of_tasks("adapted_fifths", fifths("diagonal"), (LINEAR, SIGN))),
+        also=("the two ratios", by_task(fifths, [LINEAR, SIGN], statistic="diagonal")),
     ),
-    of_networks(
+    claim_of_networks(
         "fig3-larger-near-zero",
         figure="3",
         says="On the sign task the adapted kernel is very large for points with y near 0",
@@ -194,15 +194,15 @@ CLAIMS = (
         number="mean K_ii of the fifth nearest to y = 0 over that of the farthest, over the most "
         "that a network of the linear task has",
         tables=("adapted_fifths",),
-        statistic=over_the_most_of_linear,
+        statistic=over_the_most(NEAR_OVER_FAR, by_task(fifths, [LINEAR], statistic="diagonal")),
         holds=above(1.0),
         threshold="ours: more than any network has on the task without difficult points",
         seen="≥ 1 × for the ratio alone, which the linear task meets as well, became this; by both "
         "it holds",
         unit=times,
-        also=("the ratio alone", of_tasks("adapted_fifths", fifths("diagonal"), (SIGN,))),
+        also=("the ratio alone", NEAR_OVER_FAR),
     ),
-    of_networks(
+    claim_of_networks(
         "fig3-remainder",
         figure="3",
         says="What initial and label kernel leave of the adapted kernel's diagonal is larger near "
@@ -211,19 +211,19 @@ CLAIMS = (
         number="mean of diag(K - a K0 - b K_label), nearest fifth less farthest, sign less linear "
         "task",
         tables=("adapted_fifths",),
-        statistic=of_pairs("adapted_fifths", remainder),
+        statistic=by_pair(remainder),
         holds=above(0.0),
         threshold="ours: more so than on the task without difficult points",
         seen="≥ 0 on the sign task alone, which the linear task meets as well, became this; by "
         "both it holds",
-        also=("of each task", of_tasks("adapted_fifths", remainder, (LINEAR, SIGN))),
+        also=("of each task", by_task(remainder, [LINEAR, SIGN])),
     ),
     claim(
         "sub-quadratic",
         says="All effective penalties are sub-quadratic",
         paper="below 2",
         number="slope of log penalty by log v at v = 100",
-        statistic=slopes_at_the_end,
+        statistic=by_run(slopes_at_the_end),
         holds=below(1.99),
         threshold="the text's word, past rounding",
     ),
@@ -232,7 +232,7 @@ CLAIMS = (
         says="All behave like v² near v = 0",
         paper="1",
         number="penalty over v² at v = 0.01",
-        statistic=ratios_near_zero,
+        statistic=by_run(ratios_near_zero),
         holds=between(0.99, 1.01),
         threshold="ours: to one in a hundred",
     ),
@@ -245,14 +245,17 @@ CLAIMS = (
         number="how far it lies outside the shares of ten draws of the 500 points, by fit",
         experiments=("adaptive/targets",),
         tables=("threshold_targets",),
-        statistic=outside_the_draws,
+        statistic=by_run(outside_the_draws),
         holds=below(0.0),
         threshold="ours: the text's number, of one draw, is among those of ten",
         seen="within a point of it in every draw, which held in 5 of 20, became this",
         unit=percent,
         also=(
             "the shares",
-            together(accuracies("train"), named("other points", accuracies("test"))),
+            together(
+                by_network(accuracies, split="train"),
+                with_words("other points", by_network(accuracies, split="test")),
+            ),
         ),
     ),
 )

@@ -7,19 +7,16 @@ one has not fitted its targets is undecided and no case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import pandas as pd
-
-from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, sharing
+from ntkexp.claims.claim import Case, Claim, Section, above, sharing
+from ntkexp.claims.statistics import together, with_words
 from ntkexp.papers.adaptive.cases import (
     FITTED,
+    by_pair,
     cosine,
-    differences,
     fifths,
     fitted_seeds,
-    named,
-    together,
     training_errors,
 )
 from ntkexp.results.record import Record
@@ -35,23 +32,10 @@ def cell(record: Record) -> str:
     return f"{record.config['model.weights']}, {batch}"
 
 
-def of_cells(table: str, value: Callable[[pd.DataFrame], float]) -> Statistic:
-    """Sign task less linear task, for every fitted pair of every run; one panel a cell."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            fitted = fitted_seeds(record)
-            for case in differences(table, value, cell(record))(record):
-                if case.seed in fitted:
-                    yield case
-
-    return cases
-
-
-def undecided(records: Sequence[Record]) -> Iterable[Case]:
+def undecided(records: Sequence[Record]) -> Iterator[Case]:
     """A case for each cell in which pairs have not fitted: their number."""
     for record in records:
-        errors = training_errors(record)
+        errors = training_errors(record.tables["evals"])
         count = errors.index.get_level_values("seed").nunique() - len(fitted_seeds(record))
         if count:
             yield Case(cell(record), 0, count)
@@ -73,7 +57,8 @@ def claims(
         section=section,
     )
     others = (
-        named(label, of_cells("adapted_cosines", cosine("average", label))) for label in OTHERS
+        with_words(label, by_pair(cosine, cell, fitted_seeds, first="average", second=label))
+        for label in OTHERS
     )
     yield claim(
         "sign-higher",
@@ -82,12 +67,12 @@ def claims(
         paper="higher",
         number=f"cosine of adapted and label kernel, sign less linear task, {PAIRS}",
         tables=("adapted_cosines", "evals"),
-        statistic=of_cells("adapted_cosines", cosine("average", "residual")),
+        statistic=by_pair(cosine, cell, fitted_seeds, first="average", second="residual"),
         threshold="the sign of the text's word, by the label kernel of (9)",
         seen=f"{seen}, and when {ONE}" if seen else ONE,
         also=(
             "other label kernels, and pairs that did not fit",
-            together(*others, named("unfitted", undecided)),
+            together(*others, with_words("unfitted", undecided)),
         ),
     )
     yield claim(
@@ -98,7 +83,7 @@ def claims(
         number="mean K_ii of the fifth nearest to y = 0 over the farthest, sign less linear task, "
         f"{PAIRS}",
         tables=("adapted_fifths", "evals"),
-        statistic=of_cells("adapted_fifths", fifths("diagonal")),
+        statistic=by_pair(fifths, cell, fitted_seeds, statistic="diagonal"),
         threshold="ours: more so than on the linear task",
     )
 

@@ -11,16 +11,17 @@ from ntkexp.claims.claim import (
     Section,
     above,
     below,
-    each_run,
     sharing,
     times,
 )
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
-from ntkexp.papers.alignment.claims.high_noise import BESIDE, HALF_A_DECADE, by_memory
+from ntkexp.claims.statistics import by_run
+from ntkexp.papers.alignment.claims.high_noise import BESIDE, HALF_A_DECADE, memory
 from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
-from ntkexp.results.numbers.curves import best_step, cka, has_centring, has_fitted, layer_cka
-from ntkexp.results.record import Record
+from ntkexp.results.numbers.curves import cka, has_centring, layer_cka
+from ntkexp.results.numbers.evals import best_step
+from ntkexp.results.select import has_fitted
 
 TABLES = ("alignment", "evals")
 NETWORKS = {"mlp_mnist": "MLP, MNIST", CLEAN: "VGG19, CIFAR-10", "resnet18_cifar10": "ResNet18"}
@@ -33,61 +34,61 @@ MUCH_HIGHER = 1.5
 LATE = either(iteration(100_000), FITTED_TRAINING)
 
 
-def rise(record: Record, split: str, centring: str = "class") -> float:
+def rise(alignment: pd.DataFrame, split: str) -> float:
     """The highest alignment over that at initialisation."""
-    curve = cka(record, split, centring=centring)
+    curve = cka(alignment, split)
     return float(curve.max() / curve.iloc[0])
 
 
-def last_over_first(record: Record, centring: str, split: str = "test") -> float:
-    curve = cka(record, split, centring=centring)
+def last_over_first(alignment: pd.DataFrame, split: str, centring: str) -> float:
+    curve = cka(alignment, split, centring=centring)
     return float(curve.iloc[-1] / curve.iloc[0])
 
 
-def layer_peaks(record: Record) -> np.ndarray:
+def layer_peaks(alignment: pd.DataFrame) -> np.ndarray:
     """The highest alignment that each layer reaches, on training or test examples."""
-    both = pd.concat([layer_cka(record, split) for split in ("train", "test")])
+    both = pd.concat([layer_cka(alignment, split) for split in ("train", "test")])
     return both.max().to_numpy()
 
 
-def third_intermediate(record: Record) -> float:
+def third_intermediate(alignment: pd.DataFrame) -> float:
     """The peak of the third best of the layers between the first and the top two."""
-    intermediate = np.sort(layer_peaks(record)[1:-TOP_LAYERS])
+    intermediate = np.sort(layer_peaks(alignment)[1:-TOP_LAYERS])
     return float(intermediate[-SEVERAL]) if len(intermediate) >= SEVERAL else float("nan")
 
 
-def top_over_intermediate(record: Record) -> float:
-    peaks = layer_peaks(record)
+def top_over_intermediate(alignment: pd.DataFrame) -> float:
+    peaks = layer_peaks(alignment)
     return float(peaks[-TOP_LAYERS:].mean() / peaks[1:-TOP_LAYERS].max())
 
 
-def test_over_train_while_learning(record: Record) -> float:
+def test_over_train_while_learning(alignment: pd.DataFrame, evals: pd.DataFrame) -> float:
     """Highest test alignment over highest train alignment, up to the best test accuracy."""
-    until = best_step(record)
+    until = best_step(evals)
     highest = {}
     for split in ("train", "test"):
-        curve = shown(cka(record, split))
+        curve = shown(cka(alignment, split))
         highest[split] = curve[curve.index <= max(until, curve.index[0])].max()
     return float(highest["test"] / highest["train"])
 
 
-def clean_over_given_while_learning(record: Record) -> float:
+def clean_over_given_while_learning(alignment: pd.DataFrame, evals: pd.DataFrame) -> float:
     """Highest alignment with the clean labels of the training images over the highest with those
     that the network is given, up to the best test accuracy."""
-    until = best_step(record)
-    clean, given = (shown(cka(record, "train", centring=kind)) for kind in ("clean", "class"))
+    until = best_step(evals)
+    clean, given = (shown(cka(alignment, "train", centring=kind)) for kind in ("clean", "class"))
     return float(clean[clean.index <= until].max() / given[given.index <= until].max())
 
 
-def given_over_clean_at_the_end(record: Record) -> float:
-    given, clean = (cka(record, "train", centring=kind) for kind in ("class", "clean"))
+def given_over_clean_at_the_end(alignment: pd.DataFrame) -> float:
+    given, clean = (cka(alignment, "train", centring=kind) for kind in ("class", "clean"))
     return float(given.iloc[-1] / clean.iloc[-1])
 
 
-def peaks_apart(record: Record) -> float:
+def peaks_apart(alignment: pd.DataFrame, evals: pd.DataFrame) -> float:
     """The factor in iterations between a layer's peak and that of test accuracy; the median."""
-    peaks = layer_cka(record, "test").idxmax().to_numpy(np.float64)
-    factors = np.abs(np.log((1 + peaks) / (1 + best_step(record))))
+    peaks = layer_cka(alignment, "test").idxmax().to_numpy(np.float64)
+    factors = np.abs(np.log((1 + peaks) / (1 + best_step(evals))))
     return float(np.exp(np.median(factors)))
 
 
@@ -95,7 +96,11 @@ def with_centring(kind: str, horizon: Horizon) -> Horizon:
     """The horizon, asked only of runs whose probe measured this kind of alignment."""
     return Horizon(
         horizon.description,
-        lambda record: has_centring(record, kind) and horizon(record),
+        lambda record: (
+            "alignment" in record.tables
+            and has_centring(record.tables["alignment"], kind)
+            and horizon(record)
+        ),
         horizon.iterations,
     )
 
@@ -119,7 +124,7 @@ def _uncentred(kind: str, says: str) -> Claim:
         number="last over first alignment, test",
         experiments=tuple(NETWORKS),
         tables=("alignment",),
-        statistic=each_run(lambda record: last_over_first(record, kind), NETWORKS),
+        statistic=by_run(last_over_first, NETWORKS, split="test", centring=kind),
         holds=above(1.0),
         threshold="the sign of the text's word; which of the two the paper draws it does not say",
         horizon=with_centring(kind, iteration(EARLY)),
@@ -136,8 +141,8 @@ CLAIMS = (
         says="The alignment with the labels rises during training, on training examples",
         paper="rises",
         number="highest CKA over that at initialisation, train",
-        statistic=each_run(lambda record: rise(record, "train"), PANELS),
-        also=("the last CKA", each_run(lambda r: last_over_first(r, "class", "train"), PANELS)),
+        statistic=by_run(rise, PANELS, split="train"),
+        also=("the last CKA", by_run(last_over_first, PANELS, split="train", centring="class")),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
         unit=times,
@@ -147,8 +152,8 @@ CLAIMS = (
         says="The alignment with the labels rises during training, on test examples",
         paper="rises",
         number="highest CKA over that at initialisation, test",
-        statistic=each_run(lambda record: rise(record, "test"), PANELS),
-        also=("the last CKA", each_run(lambda r: last_over_first(r, "class", "test"), PANELS)),
+        statistic=by_run(rise, PANELS, split="test"),
+        also=("the last CKA", by_run(last_over_first, PANELS, split="test", centring="class")),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
         unit=times,
@@ -158,7 +163,7 @@ CLAIMS = (
         says="A number of intermediate layers reach an alignment above 0.5",
         paper="> 0.5",
         number="highest CKA of the third best intermediate layer, train or test",
-        statistic=each_run(third_intermediate, PANELS),
+        statistic=by_run(third_intermediate, PANELS),
         holds=above(0.5),
         threshold="the text's number; ours: `a number of` is three",
         horizon=LATE,
@@ -168,7 +173,7 @@ CLAIMS = (
         says="The alignment of the very top layers stays relatively low",
         paper="low",
         number="highest CKA of the last two layers, mean, over that of the best intermediate one",
-        statistic=each_run(top_over_intermediate, PANELS),
+        statistic=by_run(top_over_intermediate, PANELS),
         holds=below(0.75),
         threshold="ours, for `relatively low`: three quarters of the best intermediate layer",
         horizon=LATE,
@@ -180,7 +185,7 @@ CLAIMS = (
         paper="much higher",
         number="highest test CKA over highest train CKA up to the best test accuracy",
         experiments=(NOISE50,),
-        statistic=by_memory(test_over_train_while_learning),
+        statistic=by_run(test_over_train_while_learning, memory),
         holds=above(MUCH_HIGHER),
         threshold="ours, for `much higher`: half as high again",
         seen=f"{BESIDE}, without which it holds",
@@ -193,7 +198,7 @@ CLAIMS = (
         paper="together",
         number="factor in iterations between a layer's test peak and the accuracy's, median",
         experiments=(NOISE50,),
-        statistic=by_memory(peaks_apart),
+        statistic=by_run(peaks_apart, memory),
         holds=below(HALF_A_DECADE),
         threshold="ours: half a decade on the figure's axis",
         horizon=OVERFITTED,
@@ -210,7 +215,7 @@ CLAIMS = (
         number="highest CKA with the clean labels over the highest with the given ones, train, up "
         "to the best test accuracy",
         experiments=(NOISE50,),
-        statistic=by_memory(clean_over_given_while_learning),
+        statistic=by_run(clean_over_given_while_learning, memory),
         holds=above(1.25),
         threshold="ours, for `stronger`: by a quarter; the text infers it from test images, whose "
         "labels are all clean",
@@ -228,7 +233,7 @@ CLAIMS = (
         paper="not said",
         number="CKA with the given labels over that with the clean ones, train, at the end",
         experiments=(NOISE50,),
-        statistic=each_run(given_over_clean_at_the_end),
+        statistic=by_run(given_over_clean_at_the_end),
         holds=above(1.0),
         threshold="ours: the sign",
         horizon=with_centring("clean", FITTED_TRAINING),
@@ -245,7 +250,7 @@ CLAIMS = (
         number="last over first CKA, test",
         experiments=tuple(NETWORKS),
         tables=("alignment",),
-        statistic=each_run(lambda record: last_over_first(record, "class"), NETWORKS),
+        statistic=by_run(last_over_first, NETWORKS, split="test", centring="class"),
         holds=above(1.0),
         horizon=iteration(EARLY),
         unit=times,

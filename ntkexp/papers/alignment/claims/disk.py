@@ -9,15 +9,14 @@ from ntkexp.claims.claim import (
     Section,
     above,
     between,
-    each_run,
     percent,
     sharing,
     times,
     within_factor,
 )
 from ntkexp.claims.horizon import iteration
+from ntkexp.claims.statistics import by_run
 from ntkexp.data.points import RADIUS
-from ntkexp.results.record import Record
 
 RANK = 20
 TOP = 5
@@ -25,44 +24,46 @@ RINGS = 24
 START, TWO_THOUSAND = iteration(0), iteration(2000)
 
 
-def eigenvalue_ratio(record: Record, iteration: int) -> float:
+def eigenvalue_ratio(eigenvalues: pd.DataFrame, iteration: int) -> float:
     """lambda_20 / lambda_1 at the probe nearest to an iteration; nan of a run with fewer."""
-    table = record.tables["eigenvalues"].pivot(index="step", columns="rank", values="eigenvalue")
+    table = eigenvalues.pivot(index="step", columns="rank", values="eigenvalue")
     if RANK not in table:
         return float("nan")
     row = table.iloc[np.abs(table.index.to_numpy() - iteration).argmin()]
     return float(row[RANK] / row[1])
 
 
-def near(record: Record, iteration: int) -> int:
-    """The probe nearest to an iteration."""
-    steps = record.tables["eigenvalues"]["step"].unique()
-    return int(steps[np.abs(steps - iteration).argmin()])
+def fall_of_ratio(eigenvalues: pd.DataFrame) -> float:
+    """That at the start over that at iteration 2,000."""
+    return eigenvalue_ratio(eigenvalues, 0) / eigenvalue_ratio(eigenvalues, 2000)
 
 
-def eigenfunctions(record: Record, step: int) -> tuple[np.ndarray, pd.DataFrame]:
-    """The first eigenfunctions as columns (points, TOP), and the points of the lattice."""
-    points = record.tables["points"]
+def functions_near(
+    eigenfunctions: pd.DataFrame, points: pd.DataFrame, iteration: int
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """The first eigenfunctions as columns (points, TOP) at the probe nearest to an iteration, and
+    the points of the lattice."""
     lattice = points[points["split"] == "test"].set_index("point").sort_index()
-    frame = record.tables["eigenfunctions"]
-    now = frame[(frame["step"] == step) & (frame["rank"] <= TOP)]
+    steps = eigenfunctions["step"].unique()
+    step = steps[np.abs(steps - iteration).argmin()]
+    now = eigenfunctions[(eigenfunctions["step"] == step) & (eigenfunctions["rank"] <= TOP)]
     table = now.pivot(index="point", columns="rank", values="value").sort_index()
     return table.to_numpy(np.float64), lattice
 
 
-def label_share(record: Record, step: int) -> float:
+def label_share(eigenfunctions: pd.DataFrame, points: pd.DataFrame, iteration: int) -> float:
     """The share of the labels' variance that lies in the span of the first five eigenfunctions."""
-    functions, lattice = eigenfunctions(record, step)
+    functions, lattice = functions_near(eigenfunctions, points, iteration)
     labels = lattice["label"].to_numpy(np.float64)
     labels -= labels.mean()
     products = functions.T @ labels / np.sqrt((functions**2).sum(axis=0))
     return float((products**2).sum() / (labels @ labels))
 
 
-def radial_share(record: Record, step: int) -> float:
+def radial_share(eigenfunctions: pd.DataFrame, points: pd.DataFrame, iteration: int) -> float:
     """The share of an eigenfunction's variance that is a function of the radius; the most of the
     first five."""
-    functions, lattice = eigenfunctions(record, step)
+    functions, lattice = functions_near(eigenfunctions, points, iteration)
     radius = np.hypot(lattice["x"].to_numpy(), lattice["y"].to_numpy())
     rings = np.digitize(radius, np.linspace(0, np.sqrt(2), RINGS + 1))
     frame = pd.DataFrame(functions)
@@ -70,14 +71,18 @@ def radial_share(record: Record, step: int) -> float:
     return float((profile.var(ddof=0) / frame.var(ddof=0)).max())
 
 
-def rightly_labelled(record: Record) -> float:
-    points = record.tables["points"]
+def growth_of_label_share(eigenfunctions: pd.DataFrame, points: pd.DataFrame) -> float:
+    start, end = (label_share(eigenfunctions, points, iteration) for iteration in (0, 2000))
+    return end - start
+
+
+def rightly_labelled(points: pd.DataFrame) -> float:
     inside = np.hypot(points["x"], points["y"]) <= RADIUS
     return float((inside == (points["label"] == 1)).mean())
 
 
-def point_count(record: Record, split: str) -> float:
-    return float((record.tables["points"]["split"] == split).sum())
+def point_count(points: pd.DataFrame, split: str) -> float:
+    return float((points["split"] == split).sum())
 
 
 fig01 = sharing(
@@ -105,7 +110,7 @@ CLAIMS = (
         says="At initialisation the 20th eigenvalue is a percent or two of the first",
         paper="1.5 %",
         number="λ20 / λ1 at iteration 0",
-        statistic=each_run(lambda record: eigenvalue_ratio(record, 0)),
+        statistic=by_run(eigenvalue_ratio, iteration=0),
         holds=within_factor(0.015, 2),
         threshold="the text's number, within a factor of two: it is one network's",
         horizon=START,
@@ -115,7 +120,7 @@ CLAIMS = (
         says="After 2000 iterations the 20th eigenvalue is a fraction of a percent of the first",
         paper="0.2 %",
         number="λ20 / λ1 at iteration 2000",
-        statistic=each_run(lambda record: eigenvalue_ratio(record, 2000)),
+        statistic=by_run(eigenvalue_ratio, iteration=2000),
         holds=within_factor(0.002, 2),
         threshold="the text's number, within a factor of two: it is one network's; with momentum "
         "0.9, for the text's 2000 iterations of plain gradient descent get less far",
@@ -125,7 +130,7 @@ CLAIMS = (
         says="The spectrum becomes more anisotropic while the network learns",
         paper="increasing",
         number="λ20 / λ1 at iteration 0 over that at iteration 2000",
-        statistic=each_run(lambda r: eigenvalue_ratio(r, 0) / eigenvalue_ratio(r, 2000)),
+        statistic=by_run(fall_of_ratio),
         holds=above(1.0),
         threshold="the sign of the text's word; its two numbers have claims of their own",
         seen="this went from the sign to half of 7.5 ×, the ratio of the printed numbers, and "
@@ -138,7 +143,7 @@ CLAIMS = (
         paper="similar",
         number="λ20 / λ1 of the uncentred kernel at iteration 0 over that at iteration 2000",
         experiments=("disk_uncentred",),
-        statistic=each_run(lambda r: eigenvalue_ratio(r, 0) / eigenvalue_ratio(r, 2000)),
+        statistic=by_run(fall_of_ratio),
         holds=above(1.0),
         threshold="the sign of fig01-anisotropy; section 3.1 says that uncentred features give "
         "qualitatively similar results",
@@ -151,7 +156,7 @@ CLAIMS = (
         paper="more",
         number="share of the labels' variance in the first five eigenfunctions, end less start",
         tables=("eigenfunctions", "points", "eigenvalues"),
-        statistic=each_run(lambda r: label_share(r, near(r, 2000)) - label_share(r, 0)),
+        statistic=by_run(growth_of_label_share),
         holds=above(0.0),
     ),
     fig01(
@@ -160,7 +165,7 @@ CLAIMS = (
         paper="highly",
         number="share of the labels' variance in the first five eigenfunctions at iteration 2000",
         tables=("eigenfunctions", "points", "eigenvalues"),
-        statistic=each_run(lambda r: label_share(r, near(r, 2000))),
+        statistic=by_run(label_share, iteration=2000),
         holds=above(0.75),
         threshold="ours, for `highly`: three quarters, as for fig01-rotation-invariance",
         seen="this was written",
@@ -171,7 +176,7 @@ CLAIMS = (
         paper="yes",
         number="most radial of the first five at the end: variance explained by the radius",
         tables=("eigenfunctions", "points", "eigenvalues"),
-        statistic=each_run(lambda r: radial_share(r, near(r, 2000))),
+        statistic=by_run(radial_share, iteration=2000),
         holds=above(0.75),
         threshold="ours: three quarters of a mode's variance",
     ),
@@ -180,7 +185,7 @@ CLAIMS = (
         says="A point is of class +1 exactly when its radius is at most √(2/π)",
         paper="all",
         number="share of points labelled so",
-        statistic=each_run(rightly_labelled),
+        statistic=by_run(rightly_labelled),
         holds=between(1.0, 1.0),
         unit=percent,
     ),
@@ -189,7 +194,7 @@ CLAIMS = (
         says="The training set has 500 points",
         paper="500",
         number="points",
-        statistic=each_run(lambda record: point_count(record, "train")),
+        statistic=by_run(point_count, split="train"),
         holds=between(500, 500),
     ),
     fig10(
@@ -197,7 +202,7 @@ CLAIMS = (
         says="The kernel is evaluated on a lattice of 50 × 50 points",
         paper="2,500",
         number="points",
-        statistic=each_run(lambda record: point_count(record, "test")),
+        statistic=by_run(point_count, split="test"),
         holds=between(2500, 2500),
     ),
 )

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ntkexp.claims.claim import Section, above, each_seed, percent, sharing, within_factor
+from ntkexp.claims.claim import Section, above, percent, sharing, within_factor
 from ntkexp.claims.curves import rank_correlation
+from ntkexp.claims.statistics import by_network
 
 
-def first_half(peaks: pd.DataFrame) -> pd.DataFrame:
-    return peaks[peaks["mode"] < len(peaks) / 2]
+def first_half(peak_frequency: pd.DataFrame) -> pd.DataFrame:
+    return peak_frequency[peak_frequency["mode"] < len(peak_frequency) / 2]
 
 
-def order(peaks: pd.DataFrame) -> float:
-    return rank_correlation(peaks["mode"], peaks["frequency"])
+def order(peak_frequency: pd.DataFrame) -> float:
+    return rank_correlation(peak_frequency["mode"], peak_frequency["frequency"])
 
 
-def concentration(peaks: pd.DataFrame) -> float:
+def order_in_first_half(peak_frequency: pd.DataFrame) -> float:
+    return order(first_half(peak_frequency))
+
+
+def concentration(peak_frequency: pd.DataFrame) -> float:
     """The share of an eigenvector's energy at its peak frequency, mean over the first half."""
-    return float(first_half(peaks)["share"].mean())
+    return float(first_half(peak_frequency)["share"].mean())
 
 
-def decay(peaks: pd.DataFrame) -> float:
-    eigenvalues = peaks.sort_values("mode")["eigenvalue"].to_numpy()
+def decay(peak_frequency: pd.DataFrame) -> float:
+    eigenvalues = peak_frequency.sort_values("mode")["eigenvalue"].to_numpy()
     return float(eigenvalues[9] / eigenvalues[0])
 
 
@@ -40,7 +45,7 @@ CLAIMS = (
         says="Eigenvectors of smaller eigenvalues have higher frequencies",
         paper="increasing",
         number="rank correlation of index and peak frequency, all modes",
-        statistic=each_seed("peak_frequency", order),
+        statistic=by_network(order),
         holds=above(0.7),
         threshold="ours: the index explains half of the variance of the frequencies' ranks",
     ),
@@ -49,7 +54,7 @@ CLAIMS = (
         says="In the first half of the spectrum the order is nearly perfect",
         paper="not said",
         number="rank correlation of index and peak frequency, first half",
-        statistic=each_seed("peak_frequency", lambda peaks: order(first_half(peaks))),
+        statistic=by_network(order_in_first_half),
         holds=above(0.9),
         threshold="ours: nine tenths of a perfect order; the text's `remarkable` is said of the "
         "alignment with Fourier modes, fig08-fourier-modes",
@@ -61,7 +66,7 @@ CLAIMS = (
         "Fourier modes",
         paper="remarkable",
         number="share of energy at the peak frequency, mean over the first half",
-        statistic=each_seed("peak_frequency", concentration),
+        statistic=by_network(concentration),
         holds=above(0.5),
         threshold="ours, for `remarkable`: half of an eigenvector is one Fourier mode; cosines of "
         "whole and half periods, as smooth as can be, have 80 % on average",
@@ -74,7 +79,7 @@ CLAIMS = (
         says="The eigenvalues decay fast, λ10 / λ1 is about 4 ‰",
         paper="about 0.4 %",
         number="λ10 / λ1",
-        statistic=each_seed("peak_frequency", decay),
+        statistic=by_network(decay),
         holds=within_factor(0.004, 2),
         threshold="the text's number, within a factor of two: it is one network's",
         seen="≤ 2 % became the printed number within a factor of two; by ≤ 2 % it holds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -10,122 +10,109 @@ import pandas as pd
 from ntkexp.claims.claim import (
     Claim,
     Section,
-    Statistic,
     above,
     below,
-    each_run,
-    each_sweep,
     sharing,
     times,
 )
-from ntkexp.claims.curves import at, crossing, rank_correlation, shown
+from ntkexp.claims.curves import at, crossing, shown
+from ntkexp.claims.statistics import Number, by_run, trend
 from ntkexp.results.numbers.curves import cka
-from ntkexp.results.record import Record
+from ntkexp.results.numbers.evals import rows
 
 PANELS = {"easy_difficult_noise": "random labels", "easy_difficult_kmnist": "KMNIST"}
 KMNIST = "easy_difficult_kmnist"
 DEPTH = "easy_difficult_depth"
 
 
-def curves(record: Record) -> tuple[pd.Series, pd.Series]:
-    return cka(record, "train", subset="easy"), cka(record, "train", subset="difficult")
+def curves(alignment: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    return cka(alignment, "train", subset="easy"), cka(alignment, "train", subset="difficult")
 
 
-def highest_ratio(record: Record) -> float:
-    easy, difficult = curves(record)
+def highest_ratio(alignment: pd.DataFrame) -> float:
+    easy, difficult = curves(alignment)
     return float(easy.max() / difficult.max())
 
 
-def ratio_rise(record: Record) -> float:
+def ratio_rise(alignment: pd.DataFrame) -> float:
     """The highest ratio of easy to difficult alignment along training over that at the start."""
-    easy, difficult = curves(record)
+    easy, difficult = curves(alignment)
     ratio = easy / difficult
     return float(ratio.max() / ratio.iloc[0])
 
 
-def accuracy_delay(record: Record) -> float:
+def accuracy_delay(evals: pd.DataFrame) -> float:
     """The iterations to half of the difficult examples over those to half of the easy ones."""
-    easy, difficult = (half_right(record, subset) for subset in ("easy", "difficult"))
+    easy, difficult = (half_right(evals, subset) for subset in ("easy", "difficult"))
     return (1 + difficult) / (1 + easy)
 
 
-def half_right(record: Record, subset: str) -> float:
+def half_right(evals: pd.DataFrame, subset: str) -> float:
     """The first look at which the network has half of a subset right; nan if there is none."""
-    evals = record.tables["evals"]
-    chosen = evals[(evals["split"] == "train") & (evals["subset"] == subset)]
+    chosen = rows(evals, "train", subset)
     steps = chosen[chosen["accuracy"] >= 0.5]["step"]
     return float(steps.min()) if len(steps) else float("nan")
 
 
-def behind(record: Record) -> float:
+def behind(alignment: pd.DataFrame) -> float:
     """Difficult over easy alignment when the easy one is halfway up."""
-    easy, difficult = curves(record)
+    easy, difficult = curves(alignment)
     half = crossing(easy, 0.5)
     return at(difficult, half) / at(easy, half)
 
 
-def late_rise(record: Record) -> float:
+def late_rise(alignment: pd.DataFrame) -> float:
     """Highest difficult alignment after the easy one is halfway up, over its value there."""
-    easy, difficult = curves(record)
+    easy, difficult = curves(alignment)
     half = crossing(easy, 0.5)
     return float(difficult[difficult.index >= half].max()) / at(difficult, half)
 
 
-def delay(record: Record) -> float:
+def delay(alignment: pd.DataFrame) -> float:
     """Iterations that the difficult alignment takes to get halfway up, over those of the easy
     one."""
-    easy, difficult = curves(record)
+    easy, difficult = curves(alignment)
     return (1 + crossing(difficult, 0.5)) / (1 + crossing(easy, 0.5))
 
 
-def start(record: Record) -> float:
+def start(alignment: pd.DataFrame) -> float:
     """The iteration at which the easy alignment has made a tenth of its rise."""
-    return crossing(curves(record)[0], 0.1)
+    return crossing(curves(alignment)[0], 0.1)
 
 
-def steepness(record: Record) -> float:
+def steepness(alignment: pd.DataFrame) -> float:
     """CKA per decade of iterations from a tenth to half of the easy rise: the figure's slope."""
-    easy = curves(record)[0]
-    return 0.4 * float(easy.max() - easy.iloc[0]) / float(np.log10(duration(record)))
+    easy = curves(alignment)[0]
+    return 0.4 * float(easy.max() - easy.iloc[0]) / float(np.log10(duration(alignment)))
 
 
-def duration(record: Record) -> float:
+def duration(alignment: pd.DataFrame) -> float:
     """Iterations from a tenth to half of the rise of the easy alignment, as a factor: its length
     on the figure's axis."""
-    easy = curves(record)[0]
+    easy = curves(alignment)[0]
     return (1 + crossing(easy, 0.5)) / (1 + crossing(easy, 0.1))
 
 
-def iterations_above_half(record: Record) -> float:
+def iterations_above_half(alignment: pd.DataFrame) -> float:
     """The number of iterations with easy over difficult alignment at least half of its highest.
     Probes are log-spaced: the few last ones decide."""
-    return _above_half(record, lambda steps: steps)
+    return _above_half(alignment, lambda steps: steps)
 
 
-def decades_above_half(record: Record) -> float:
+def decades_above_half(alignment: pd.DataFrame) -> float:
     """The decades of iterations with that ratio at least half of its highest: the figure's axis."""
-    return _above_half(record, np.log10)
+    return _above_half(alignment, np.log10)
 
 
-def _above_half(record: Record, axis: Callable[[np.ndarray], np.ndarray]) -> float:
-    easy, difficult = curves(record)
+def _above_half(alignment: pd.DataFrame, axis: Callable[[np.ndarray], np.ndarray]) -> float:
+    easy, difficult = curves(alignment)
     ratio = shown(easy / difficult)
     reach = np.diff(axis(ratio.index.to_numpy(np.float64)), append=np.nan)
     return float(np.nansum(reach[(ratio >= ratio.max() / 2).to_numpy()]))
 
 
-def highest_easy(record: Record) -> float:
-    return float(curves(record)[0].max())
-
-
-def with_depth(value: Callable[[Record], float]) -> Statistic:
-    """The rank correlation of a value with depth, over the depths of one seed."""
-
-    def trend(records: Sequence[Record]) -> float:
-        depths = np.array([record.axis for record in records])
-        return rank_correlation(depths, np.array([value(record) for record in records]))
-
-    return each_sweep(trend, {DEPTH: ""})
+def highest_easy(alignment: pd.DataFrame) -> float:
+    return float(curves(alignment)[0].max())
 
 
 claim = sharing("fig04-", figure="4", experiments=tuple(PANELS), tables=("alignment",))
@@ -135,7 +122,7 @@ def _depth(
     name: str,
     says: str,
     number: str,
-    value: Callable[[Record], float],
+    number_of: Number,
     sign: int,
     seen: str = "",
     section: Section = Section.paper,
@@ -148,7 +135,7 @@ def _depth(
         number=f"rank correlation with depth of {number}",
         experiments=(DEPTH,),
         tables=("alignment",),
-        statistic=with_depth(value),
+        statistic=trend(number_of),
         holds=above(0.5) if sign > 0 else below(-0.5),
         threshold="ours: of the six pairs of four depths four or more in order, of each seed; the "
         "order 6, 3, 12, 9 still passes",
@@ -163,7 +150,7 @@ CLAIMS = (
         says="The alignment on easy examples reaches a higher value than on difficult ones",
         paper="higher",
         number="highest easy over highest difficult CKA",
-        statistic=each_run(highest_ratio, PANELS),
+        statistic=by_run(highest_ratio, PANELS),
         holds=above(1.0),
         unit=times,
     ),
@@ -172,7 +159,7 @@ CLAIMS = (
         says="The ratio of easy to difficult alignment shows a hierarchy: it rises along training",
         paper="hierarchy",
         number="highest ratio along training over that of the untrained network",
-        statistic=each_run(ratio_rise, PANELS),
+        statistic=by_run(ratio_rise, PANELS),
         holds=above(1.5),
         threshold="ours: by half, as for fig03-train-cka-rises; untrained networks have ratios up "
         "to 1.9",
@@ -185,7 +172,7 @@ CLAIMS = (
         paper="not said",
         number="iterations to half of them right, difficult over easy",
         tables=("evals",),
-        statistic=each_run(accuracy_delay, PANELS),
+        statistic=by_run(accuracy_delay, PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word; ours: learned is half of them right",
         section=Section.ours,
@@ -197,7 +184,7 @@ CLAIMS = (
         says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
         paper="faster",
         number="difficult over easy CKA when the easy one is halfway up",
-        statistic=each_run(behind, PANELS),
+        statistic=by_run(behind, PANELS),
         holds=below(0.9),
         threshold="ours: by a tenth or more",
     ),
@@ -207,7 +194,7 @@ CLAIMS = (
         paper="rises",
         number="highest difficult CKA over that when the easy one is halfway up",
         experiments=(KMNIST,),
-        statistic=each_run(late_rise),
+        statistic=by_run(late_rise),
         holds=above(1.25),
         threshold="ours: by a quarter or more",
         unit=times,
@@ -218,7 +205,7 @@ CLAIMS = (
         paper="later",
         number="iterations to get halfway up, difficult over easy",
         experiments=(KMNIST,),
-        statistic=each_run(delay),
+        statistic=by_run(delay),
         holds=above(1.0),
         unit=times,
     ),

@@ -3,14 +3,11 @@ they were given, and of those that do not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
 import numpy as np
+import pandas as pd
 
 from ntkexp.claims.claim import (
     PAPER_AND_RELEASED,
-    Case,
-    Statistic,
     above,
     below,
     percent,
@@ -26,9 +23,12 @@ from ntkexp.claims.horizon import (
     fall_of_accuracy,
     iteration,
 )
+from ntkexp.claims.statistics import by_run
 from ntkexp.papers.alignment.claims.spectrum import LONG, NOISE50, TABLES, until
-from ntkexp.results.numbers.curves import accuracy, best_step, effective_ranks, has_fitted
+from ntkexp.results.numbers.curves import effective_ranks
+from ntkexp.results.numbers.evals import best_step, curve
 from ntkexp.results.record import Record
+from ntkexp.results.select import has_fitted
 
 # The lowest quarter of the way of a fall.
 ROOM = 0.25
@@ -40,40 +40,33 @@ HALF_A_DECADE = float(np.sqrt(10))
 BESIDE = "runs on 2,000 images, which know every label, came beside the others"
 
 
-def against_accuracy(record: Record) -> float:
+def against_accuracy(spectrum: pd.DataFrame, evals: pd.DataFrame) -> float:
     """Rank correlation over probes of the train kernel's effective rank and the test accuracy."""
-    ranks = shown(effective_ranks(record))
-    tests = accuracy(record, "test").reindex(ranks.index)
+    ranks = shown(effective_ranks(spectrum))
+    tests = curve(evals, "test").reindex(ranks.index)
     kept = tests.notna()
     return rank_correlation(ranks[kept], tests[kept])
 
 
-def still_low(record: Record) -> float:
+def still_low(spectrum: pd.DataFrame, evals: pd.DataFrame) -> float:
     """The share of its fall that the effective rank has made up for where test accuracy is best: 0
     at its lowest so far, 1 where it began."""
-    curve = effective_ranks(record)
-    learning = smooth(until(curve, best_step(record)))
-    lowest = float(learning.min())
-    return (at(curve, best_step(record)) - lowest) / (float(curve.iloc[0]) - lowest)
+    ranks, best = effective_ranks(spectrum), best_step(evals)
+    lowest = float(smooth(until(ranks, best)).min())
+    return (at(ranks, best) - lowest) / (float(ranks.iloc[0]) - lowest)
 
 
-def rise_begins_apart(record: Record) -> float:
+def rise_begins_apart(spectrum: pd.DataFrame, evals: pd.DataFrame) -> float:
     """The factor in iterations between the beginning of the effective rank's last rise and the best
     test accuracy."""
-    curve = smooth(effective_ranks(record))
-    low = curve.index[(curve <= RISEN * curve.min()).to_numpy()]
-    return float(np.exp(abs(np.log((1 + int(low[-1])) / (1 + best_step(record))))))
+    ranks = smooth(effective_ranks(spectrum))
+    low = ranks.index[(ranks <= RISEN * ranks.min()).to_numpy()]
+    return float(np.exp(abs(np.log((1 + int(low[-1])) / (1 + best_step(evals))))))
 
 
-def by_memory(value: Callable[[Record], float]) -> Statistic:
-    """One case a run; its panel says whether it knows every label that it was given."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            panel = "memorised" if has_fitted(record) else "not memorised"
-            yield Case(panel, record.seed, value(record))
-
-    return cases
+def memory(record: Record) -> str:
+    """A run's panel: whether it knows every label that it was given."""
+    return "memorised" if has_fitted(record) else "not memorised"
 
 
 claim = sharing(
@@ -94,7 +87,7 @@ CLAIMS = (
         number="best test accuracy less that at the last two looks, at the higher, in units of its "
         "standard error",
         tables=("evals",),
-        statistic=by_memory(fall_of_accuracy),
+        statistic=by_run(fall_of_accuracy, memory),
         holds=above(1.0),
         horizon=either(iteration(LONG), FITTED_TRAINING),
         threshold="ours: beyond the standard error",
@@ -107,7 +100,7 @@ CLAIMS = (
         "accuracy rises",
         paper="low",
         number="share of its fall that it has made up for at the best test accuracy",
-        statistic=by_memory(still_low),
+        statistic=by_run(still_low, memory),
         holds=below(ROOM),
         threshold="ours, for `relatively low`: in the lowest quarter of its way",
         seen="this was written, when overfitting was read as the text says it, not as 5 points, "
@@ -120,7 +113,7 @@ CLAIMS = (
         paper="rises",
         number="factor in iterations between the last time that the effective rank is within a "
         "tenth of its lowest value, and the best test accuracy",
-        statistic=by_memory(rise_begins_apart),
+        statistic=by_run(rise_begins_apart, memory),
         holds=below(HALF_A_DECADE),
         threshold="ours: half a decade on the figure's axis",
         unit=times,
@@ -135,7 +128,7 @@ CLAIMS = (
         "accuracy",
         paper="nicely",
         number="rank correlation over the probes from iteration 10 on",
-        statistic=by_memory(against_accuracy),
+        statistic=by_run(against_accuracy, memory),
         holds=below(-0.5),
         threshold="ours, for `nicely`: half of a perfect order",
         seen="overfitting was read as the text says it, not as 5 points, which the memorising run "

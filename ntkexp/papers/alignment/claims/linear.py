@@ -2,133 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import (
-    Case,
     Section,
     above,
     below,
-    each_run,
-    each_seed,
-    each_value,
     percent,
     sharing,
     times,
 )
 from ntkexp.claims.curves import rank_correlation
-from ntkexp.results.record import Record
+from ntkexp.claims.statistics import by_axis, by_network, by_run
 
 # How often the subsamples of Figure 9 are drawn anew, for the error of a ratio of spreads.
 DRAWS = 1000
 
 
-def supernat_over_descent(errors: pd.DataFrame) -> float:
-    """The last test error of SuperNat over that of gradient descent, for one seed."""
-    last = errors[errors["step"] == errors["step"].max()].set_index("algorithm")["error"]
-    return float(last["supernat"] / last["gradient_descent"])
+def supernat_over_descent(test_error: pd.DataFrame) -> float:
+    """The last test error of SuperNat over that of gradient descent."""
+    return last_of(test_error, "supernat") / last_of(test_error, "gradient_descent")
 
 
-def to_the_letter(record: Record) -> Iterable[Case]:
-    """One case a seed with κ = 1 and the paper's mean squared loss."""
-    kappas, errors = record.tables["kappa_error"], record.tables["test_error"]
-    letter = kappas[(kappas["kappa"] == "none") & (kappas["loss"] == "mean")]
-    descent = errors[errors["algorithm"] == "gradient_descent"]
-    letter_errors, descent_errors = (
-        frame[frame["step"] == frame["step"].max()].set_index("seed")["error"]
-        for frame in (letter, descent)
-    )
-    for seed, value in (letter_errors / descent_errors).items():
-        yield Case("", int(str(seed)), float(value))
+def to_the_letter(kappa_error: pd.DataFrame, test_error: pd.DataFrame) -> float:
+    """The same with κ = 1 and the paper's mean squared loss."""
+    letter = kappa_error[(kappa_error["kappa"] == "none") & (kappa_error["loss"] == "mean")]
+    return last_of(letter, "supernat") / last_of(test_error, "gradient_descent")
 
 
-def mean_error(record: Record, algorithm: str) -> pd.Series:
-    errors = record.tables["test_error"]
-    chosen = errors[errors["algorithm"] == algorithm]
-    return chosen.groupby("step")["error"].mean()
+def last_of(errors: pd.DataFrame, algorithm: str) -> float:
+    chosen = errors[errors["algorithm"] == algorithm] if "algorithm" in errors else errors
+    return float(chosen.sort_values("step")["error"].iloc[-1])
 
 
-def noise_left(record: Record, algorithm: str) -> pd.Series:
+def noise_left(kernel_alignment: pd.DataFrame) -> pd.Series:
     """The share of the squared residual in the noise's directions that is left, by step; mean over
     seeds."""
-    frame = record.tables["kernel_alignment"]
-    chosen = frame[frame["algorithm"] == algorithm]
+    chosen = kernel_alignment[kernel_alignment["algorithm"] == "supernat"]
     return chosen.groupby("step")["noise_left"].mean()
 
 
-def left_at_end(record: Record) -> float:
-    return float(noise_left(record, "supernat").iloc[-1])
+def left_at_end(kernel_alignment: pd.DataFrame) -> float:
+    return float(noise_left(kernel_alignment).iloc[-1])
 
 
-def late_change(record: Record) -> float:
+def late_change(kernel_alignment: pd.DataFrame) -> float:
     """The fall of the share that is left of the noise over the second half of the iterations."""
-    left = noise_left(record, "supernat")
+    left = noise_left(kernel_alignment)
     return float(left[left.index >= left.index.max() / 2].iloc[0] - left.iloc[-1])
 
 
-def overfitting(record: Record, algorithm: str) -> float:
-    curve = mean_error(record, algorithm)
+def overfitting(test_error: pd.DataFrame) -> float:
+    """The last test error of gradient descent over its lowest, means over seeds."""
+    descent = test_error[test_error["algorithm"] == "gradient_descent"]
+    curve = descent.groupby("step")["error"].mean()
     return float(curve.iloc[-1] / curve.min())
 
 
-def least_stretched(record: Record) -> float:
+def least_stretched(kernel_alignment: pd.DataFrame) -> float:
     """The smallest preference, over the iterations, for the signal over the noise in the labels,
     in units of that of the first kernel; medians over seeds of the ratio of alignments."""
-    frame = record.tables["kernel_alignment"]
-    ratios = frame[frame["algorithm"] == "supernat"].groupby("step")["ratio"].median()
+    chosen = kernel_alignment[kernel_alignment["algorithm"] == "supernat"]
+    ratios = chosen.groupby("step")["ratio"].median()
     return float(ratios.min() / ratios.iloc[0])
 
 
-def scaling(record: Record) -> pd.DataFrame:
+def means(scaling: pd.DataFrame) -> pd.DataFrame:
     """Means over subsamples, one row a scaling factor c."""
-    return record.tables["scaling"].groupby("c").mean(numeric_only=True)
+    return scaling.groupby("c").mean(numeric_only=True)
 
 
-def looseness(record: Record) -> float:
+def looseness(scaling: pd.DataFrame) -> float:
     """l2 bound less test error, at the largest c over that at the smallest."""
-    means = scaling(record)
-    slack = means["l2_bound"] - means["test_error"]
+    of_c = means(scaling)
+    slack = of_c["l2_bound"] - of_c["test_error"]
     return float(slack.iloc[-1] / slack.iloc[0])
 
 
-def optimised_slope(record: Record) -> float:
+def optimised_slope(scaling: pd.DataFrame) -> float:
     """The optimised bound at the largest c over that at c = 0."""
-    bound = scaling(record)["optimised_bound"]
+    bound = means(scaling)["optimised_bound"]
     return float(bound.iloc[-1] / bound.iloc[0])
 
 
-def optimised_spread(record: Record) -> float:
+def optimised_spread(scaling: pd.DataFrame) -> float:
     """The largest over the smallest optimised bound among all c > 0."""
-    bound = scaling(record)["optimised_bound"]
+    bound = means(scaling)["optimised_bound"]
     scaled = bound[bound.index > 0]
     return float(scaled.max() / scaled.min())
 
 
-def scatter(record: Record, c: float) -> float:
-    """Widest over narrowest standard deviation of the solutions in their plane."""
-    solutions = record.tables["solutions"]
-    nearest = solutions["c"].iloc[int((solutions["c"] - c).abs().to_numpy().argmin())]
-    points = solutions.loc[solutions["c"] == nearest, ["first", "second"]].to_numpy()
+def scatter(solutions: pd.DataFrame) -> float:
+    """Widest over narrowest deviation of the solutions in their plane, at the largest c."""
+    points = at_largest_c(solutions)
     spreads = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     return float(spreads[0] / spreads[1])
 
 
-def least_scatter(record: Record) -> float:
+def least_scatter(solutions: pd.DataFrame) -> float:
     """The lower end of the 95 % interval of `scatter` at the largest c, from subsamples drawn anew
     from those that there are."""
-    solutions = record.tables["solutions"]
-    last = solutions.loc[solutions["c"] == solutions["c"].max(), ["first", "second"]].to_numpy()
+    last = at_largest_c(solutions)
     drawn = last[np.random.default_rng(0).integers(len(last), size=(DRAWS, len(last)))]
     spreads = np.linalg.svd(drawn - drawn.mean(axis=1, keepdims=True), compute_uv=False)
     return float(np.quantile(spreads[:, 0] / spreads[:, 1], 0.025))
 
 
-def l2_follows(record: Record) -> float:
-    means = scaling(record)
-    scaled = means[means.index > 0]
+def at_largest_c(solutions: pd.DataFrame) -> np.ndarray:
+    """(subsamples, 2): the solutions in their plane."""
+    last = solutions[solutions["c"] == solutions["c"].max()]
+    return np.asarray(last[["first", "second"]])
+
+
+def l2_follows(scaling: pd.DataFrame) -> float:
+    of_c = means(scaling)
+    scaled = of_c[of_c.index > 0]
     return rank_correlation(scaled["l2_bound"], scaled["test_error"])
 
 
@@ -142,7 +131,7 @@ CLAIMS = (
         says="SuperNat generalises better than gradient descent",
         paper="below",
         number="last test error, SuperNat over gradient descent",
-        statistic=each_seed("test_error", supernat_over_descent),
+        statistic=by_network(supernat_over_descent),
         holds=below(1.0),
     ),
     fig05(
@@ -152,7 +141,7 @@ CLAIMS = (
         paper="below",
         number="last test error, SuperNat over gradient descent",
         tables=("test_error", "kappa_error"),
-        statistic=lambda records: [case for record in records for case in to_the_letter(record)],
+        statistic=by_network(to_the_letter),
         holds=below(1.0),
         threshold="the sign of the text's word; ours: κ = 1, for (17) is said `up to isotropic "
         "rescaling`",
@@ -165,8 +154,8 @@ CLAIMS = (
         number="squared residual in the noise's directions at the end over that at the start, mean "
         "over seeds",
         tables=("kernel_alignment",),
-        statistic=each_run(left_at_end),
-        also=("still falling in the second half", each_run(late_change)),
+        statistic=by_run(left_at_end),
+        also=("still falling in the second half", by_run(late_change)),
         holds=above(0.1),
         threshold="ours, for `freezes`: a tenth stays unfitted, where gradient descent leaves none",
         seen="the change of its test error after iteration 100, which gradient descent passes, "
@@ -179,7 +168,7 @@ CLAIMS = (
         paper="at each",
         number="alignment with signal over that with noise, lowest over first, median over seeds",
         tables=("kernel_alignment",),
-        statistic=each_run(least_stretched),
+        statistic=by_run(least_stretched),
         holds=above(1.0),
         seen="this was written",
         unit=times,
@@ -189,7 +178,7 @@ CLAIMS = (
         says="Gradient descent goes on to fit the noise",
         paper="not said",
         number="its mean test error at the end over its lowest",
-        statistic=each_run(lambda record: overfitting(record, "gradient_descent")),
+        statistic=by_run(overfitting),
         holds=above(1.1),
         threshold="ours: by a tenth or more; the text says of it only that SuperNat is better",
         section=Section.ours,
@@ -201,8 +190,8 @@ CLAIMS = (
         paper="very",
         number="widest over narrowest spread of the solutions at the largest c",
         tables=("solutions",),
-        statistic=each_value(lambda record: scatter(record, 1.0), "a"),
-        also=("lower end of the 95 % interval", each_value(least_scatter, "a")),
+        statistic=by_axis(scatter, "a"),
+        also=("lower end of the 95 % interval", by_axis(least_scatter, "a")),
         holds=above(10.0),
         threshold="ours, for `very`: an order of magnitude",
         seen="≥ 1 × of its ratio to that at c = 0, by which it holds, became ≥ 10 × of itself, and "
@@ -214,7 +203,7 @@ CLAIMS = (
         says="The l2 bound becomes increasingly loose as c approaches 1",
         paper="loose",
         number="l2 bound less test error, at the largest c over that at c = 0",
-        statistic=each_value(looseness, "a"),
+        statistic=by_axis(looseness, "a"),
         holds=above(1.5),
         threshold="ours, for `increasingly loose`: half as much again",
         seen="the interval a = 5 became four; by it alone this holds as well",
@@ -225,7 +214,7 @@ CLAIMS = (
         says="The l2 bound fails to reflect the shape of the test error",
         paper="fails",
         number="rank correlation of bound and error over all c > 0",
-        statistic=each_value(l2_follows, "a"),
+        statistic=by_axis(l2_follows, "a"),
         holds=below(0.5),
         threshold="ours, for `fails`: no more than half of a perfect order",
         seen="the interval a = 5 became four; by it alone this holds",
@@ -235,7 +224,7 @@ CLAIMS = (
         says="The optimised bound falls from white to anisotropic features, as the error does",
         paper="not said",
         number="optimised bound at the largest c over that at c = 0",
-        statistic=each_value(optimised_slope, "a"),
+        statistic=by_axis(optimised_slope, "a"),
         holds=below(1.0),
         threshold="ours: the sign; the text says that it is not loose: fig09-optimised-flat",
         section=Section.ours,
@@ -245,7 +234,7 @@ CLAIMS = (
         says="The optimised bound does not become loose as c approaches 1",
         paper="flat",
         number="largest over smallest optimised bound among c > 0",
-        statistic=each_value(optimised_spread, "a"),
+        statistic=by_axis(optimised_spread, "a"),
         holds=below(1.1),
         threshold="ours: a tenth, over all c > 0",
         section=Section.identity,

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import pandas as pd
 
 from ntkexp.claims.claim import (
     PAPER_AND_RELEASED,
-    Case,
     Claim,
-    Statistic,
     above,
     below,
     between,
-    each_run,
     percent,
     sharing,
     times,
 )
 from ntkexp.claims.curves import smooth
 from ntkexp.claims.horizon import iteration
+from ntkexp.claims.statistics import Group, Number, by, by_run, read
 from ntkexp.papers.alignment.claims.spectrum import (
     CLEAN,
     DROPS,
@@ -36,31 +36,33 @@ from ntkexp.results.numbers.curves import cka, effective_ranks
 from ntkexp.results.record import Record
 
 SLOW = ("vgg19_clean_lr003", "vgg19_noise50_lr003")
-# Something of one run up to an iteration.
-Compared = Callable[[Record, float], float]
 
 
-def lowest(record: Record, step: float) -> float:
-    return float(smooth(until(effective_ranks(record), step)).min())
+def lowest_early(spectrum: pd.DataFrame, step: float) -> float:
+    return float(smooth(until(effective_ranks(spectrum), min(step, EARLY))).min())
 
 
-def highest_cka(record: Record, step: float) -> float:
+def highest_cka(alignment: pd.DataFrame, step: float) -> float:
     """The highest alignment up to a step, on training or test examples, whichever is higher."""
-    return max(float(until(cka(record, split), step).max()) for split in ("train", "test"))
+    return max(float(until(cka(alignment, split), step).max()) for split in ("train", "test"))
 
 
-def ratio(slow: str, fast: str, value: Compared) -> Statistic:
-    """A value at the small learning rate over that at the large one, as far as both came."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        runs = {(record.experiment, record.seed): record for record in records}
+def two_rates(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the run at the small learning rate, that at the large one)."""
+    runs = {(record.experiment, record.seed): record for record in records}
+    for slow, fast in zip(SLOW, (CLEAN, NOISE50), strict=True):
         for seed in sorted({record.seed for record in records}):
             if (slow, seed) in runs and (fast, seed) in runs:
-                at_slow, at_fast = runs[slow, seed], runs[fast, seed]
-                common = min(at_slow.iteration, at_fast.iteration)
-                yield Case(PANELS[fast], seed, value(at_slow, common) / value(at_fast, common))
+                yield PANELS[fast], seed, runs[slow, seed], runs[fast, seed]
 
-    return cases
+
+def ratio(slow: Record, fast: Record, number: Number) -> float:
+    """A number at the small learning rate over that at the large one, as far as both came."""
+    step = min(slow.iteration, fast.iteration)
+    at_slow, at_fast = (
+        number(**read(number, run, {"step": step}), step=step) for run in (slow, fast)
+    )
+    return float(at_slow / at_fast)
 
 
 claim = sharing(
@@ -68,21 +70,17 @@ claim = sharing(
 )
 
 
-def _pairs(name: str, *, says: str, value: Compared, **fields: Any) -> Iterator[Claim]:
+def _pairs(name: str, *, says: str, number_of: Number, **fields: Any) -> Iterator[Claim]:
     """A claim for each two nets that differ in their rate alone."""
     for slow, fast in zip(SLOW, (CLEAN, NOISE50), strict=True):
         yield claim(
             f"{name}-{fast.removeprefix('vgg19_')}",
             says=f"{says}, {PANELS[fast]}",
             experiments=(slow, fast),
-            statistic=ratio(slow, fast, value),
+            statistic=by(two_rates)(ratio, number=number_of),
             jointly=True,
             **fields,
         )
-
-
-def lowest_early(record: Record, step: float) -> float:
-    return lowest(record, min(step, EARLY))
 
 
 OF_RANKS = f"lowest effective rank to iteration {EARLY:,} at lr 0.003 over that at lr 0.01"
@@ -96,7 +94,7 @@ CLAIMS = (
         number=LOWEST,
         experiments=SLOW,
         tables=TABLES,
-        statistic=each_run(lowest_share, PANELS),
+        statistic=by_run(lowest_share, PANELS),
         holds=below(DROPS),
         threshold="ours: by three tenths or more; three times the 10 and 20 % of Figure 2 is what "
         "fig14-level and fig02-erank-drop ask",
@@ -110,7 +108,7 @@ CLAIMS = (
         paper="about 3 ×",
         number=OF_RANKS,
         tables=("spectrum",),
-        value=lowest_early,
+        number_of=lowest_early,
         holds=between(1.7, 5.2),
         threshold="nearer to the text's three times than to none or to nine, on a log scale",
         seen="2 to 4.5 × became 1.7 to 5.2 ×, with the same verdicts",
@@ -122,7 +120,7 @@ CLAIMS = (
         number="highest CKA, train or test, at lr 0.003 over that at lr 0.01, in equally many "
         "iterations",
         tables=("alignment",),
-        value=highest_cka,
+        number_of=highest_cka,
         holds=below(1.0),
         horizon=iteration(LONG),
         seen="this was written",
@@ -134,7 +132,7 @@ CLAIMS = (
         paper="enhances",
         number=OF_RANKS,
         tables=("spectrum",),
-        value=lowest_early,
+        number_of=lowest_early,
         holds=above(1.0),
         seen="this was written",
     ),

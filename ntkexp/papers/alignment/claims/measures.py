@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import FEWEST, Case, Claim, Section, Statistic, above, below, sharing
+from ntkexp.claims.claim import FEWEST, Claim, Section, Statistic, above, below, sharing
 from ntkexp.claims.curves import agreement, rank_correlation
 from ntkexp.claims.horizon import Horizon
+from ntkexp.claims.statistics import Group, by
 from ntkexp.results.record import Record
 
 PANELS = {
@@ -67,74 +68,69 @@ Order = Callable[[pd.Series, pd.Series], float]
 Settings = Sequence[pd.DataFrame]
 
 
-def measured(record: Record) -> dict[str, float]:
+def measured(measures: pd.DataFrame, complexity: pd.DataFrame) -> dict[str, float]:
     """Every measure of a trained network, C of equation (18) among them."""
-    table = record.tables["measures"]
-    last = table[table["step"] == table["step"].max()]
+    last = measures[measures["step"] == measures["step"].max()]
     values = dict(zip(last["measure"], last["value"].astype(float), strict=True))
-    return values | {OURS: float(record.tables["complexity"]["complexity"].iloc[-1])}
+    return values | {OURS: float(complexity["complexity"].iloc[-1])}
+
+
+def of_run(record: Record) -> dict[str, float]:
+    return measured(record.tables["measures"], record.tables["complexity"])
 
 
 def sweeps(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """For every experiment a row for each network, a column for each measure: means over seeds."""
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in PANELS}
     for record in records:
-        rows[record.experiment].append({AXIS: record.axis} | measured(record))
+        rows[record.experiment].append({AXIS: record.axis} | of_run(record))
     by_axis = {name: pd.DataFrame(of).groupby(AXIS) for name, of in rows.items() if of}
     means = {name: of.mean().assign(**{ERROR: of[GAP].sem()}) for name, of in by_axis.items()}
     return {name: table for name, table in means.items() if len(table) >= FEWEST}
 
 
-def loss_of(record: Record) -> float:
-    return measured(record).get("train_loss", float("nan"))
-
-
 # How far those came that have no place in the figure is said elsewhere (docs/reproduction.md).
 FITTED = Horizon(
     "a training cross-entropy of 0.01",
-    lambda record: record.finished and loss_of(record) <= FITTED_LOSS,
+    lambda run: run.finished and of_run(run).get("train_loss", float("nan")) <= FITTED_LOSS,
 )
 
 
-def follows_gap(measure: str, order: Order = agreement) -> Statistic:
-    """The agreement of a measure with the gaps, over the networks of an experiment."""
+def experiments(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, 0, a row for each network)."""
+    for experiment, table in sweeps(records).items():
+        yield PANELS[experiment], 0, table
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for experiment, table in sweeps(records).items():
-            if measure in table:
-                yield Case(PANELS[experiment], 0, order(table[measure], table[GAP]))
 
-    return cases
+def rates(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, 0, its three settings) of each rate that has networks in all of them."""
+    tables = sweeps(records)
+    for width in WIDTHS:
+        names = (width, *REST)
+        if tables.keys() >= {*names}:
+            yield PANELS[width], 0, [tables[name] for name in names]
+
+
+by_experiment, by_rate = by(experiments), by(rates)
+
+
+def follows_gap(table: pd.DataFrame, measure: str, order: Order = agreement) -> float:
+    """The agreement of a measure with the gaps, over networks; some are bounds for two layers."""
+    return order(table[measure], table[GAP]) if measure in table else float("nan")
 
 
 def stays(table: pd.DataFrame) -> float:
-    """The share of draws in which C follows the gap: each gap is drawn anew with its error."""
+    """The share of draws in which C follows the gap: each gap is drawn anew with its error, of
+    which nothing is known where there is one seed."""
+    if table[ERROR].isna().any():
+        return float("nan")
     draws = np.random.default_rng(0).normal(table[GAP], table[ERROR], (DRAWS, len(table)))
     return fmean(agreement(table[OURS], drawn) >= FOLLOWS for drawn in draws)
 
 
-def redrawn(records: Sequence[Record]) -> Iterable[Case]:
-    for experiment, table in sweeps(records).items():
-        if not table[ERROR].isna().any():  # of one seed nothing is known of it
-            yield Case(PANELS[experiment], 0, stays(table))
-
-
-def all_settings(value: Callable[[Settings], float]) -> Statistic:
-    """One case for each rate that has networks in all three settings."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        tables = sweeps(records)
-        for width in WIDTHS:
-            names = (width, *REST)
-            if tables.keys() >= {*names}:
-                yield Case(PANELS[width], 0, value([tables[name] for name in names]))
-
-    return cases
-
-
 def agreements(measure: str, settings: Settings) -> list[float]:
-    """The agreement in every setting that has the measure: some are bounds for two layers alone."""
-    return [agreement(table[measure], table[GAP]) for table in settings if measure in table]
+    """The agreement in every setting that has the measure."""
+    return [follows_gap(table, measure) for table in settings if measure in table]
 
 
 def others_that_follow(settings: Settings) -> float:
@@ -149,11 +145,10 @@ def lead(settings: Settings, over: Callable[[list[float]], float]) -> float:
     return over(agreements(OURS, settings)) - max(over(orders) for orders in others if orders)
 
 
-def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
+def in_large_nets(table: pd.DataFrame) -> float:
     """The agreement of C with the gap of VGG19s of up to 4 million parameters, or nan."""
-    for table in sweeps(records).values():
-        large = table["parameters"].max() >= MOST_PARAMETERS
-        yield Case("", 0, agreement(table[OURS], table[GAP]) if large else float(np.nan))
+    large = table["parameters"].max() >= MOST_PARAMETERS
+    return agreement(table[OURS], table[GAP]) if large else float("nan")
 
 
 claim = sharing("fig06-", figure="6", experiments=tuple(PANELS), tables=TABLES, horizon=FITTED)
@@ -172,11 +167,11 @@ def _measure(
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1, of means over seeds",
         experiments=tuple(panels),
-        statistic=follows_gap(name),
+        statistic=by_experiment(follows_gap, measure=name),
         holds=above(FOLLOWS),
         threshold=ORDER,
         seen=seen,
-        also=also or ("Spearman", follows_gap(name, rank_correlation)),
+        also=also or ("Spearman", by_experiment(follows_gap, measure=name, order=rank_correlation)),
     )
 
 
@@ -194,7 +189,7 @@ CLAIMS = (
         f"{RANKS}, by which it is partly; {SLOW}",
         also=(
             f"share of {DRAWS:,} draws of the gaps, by their errors, with which it follows",
-            redrawn,
+            by_experiment(stays),
         ),
     ),
     _neyshabur(NEYSHABUR[0], "The core of the bound of Neyshabur et al. (2018)"),
@@ -205,8 +200,8 @@ CLAIMS = (
         paper="better",
         number="agreement with the order of the gaps, of means over seeds, averaged over the "
         f"settings: C's less the highest of {len(NEYSHABUR) + len(OTHERS)} others'",
-        statistic=all_settings(lambda settings: lead(settings, fmean)),
-        also=("lowest of the settings", all_settings(lambda settings: lead(settings, min))),
+        statistic=by_rate(lead, over=fmean),
+        also=("lowest of the settings", by_rate(lead, over=min)),
         holds=above(0.0),
         threshold="the sign of the text's word; ours: which others, and this for correlation",
         seen=f"this was written; {SLOW}",
@@ -217,7 +212,7 @@ CLAIMS = (
         "in all three settings",
         paper="not said",
         number=f"how many of {len(OTHERS)} others follow it in all settings",
-        statistic=all_settings(others_that_follow),
+        statistic=by_rate(others_that_follow),
         holds=below(0),
         threshold=f"the text's `only`; ours: which others; follows: {ORDER}",
         section=Section.ours,
@@ -229,7 +224,9 @@ CLAIMS = (
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1, of means over seeds",
         experiments=("complexity_channels",),
-        statistic=in_large_nets,
+        statistic=by(lambda runs: (("", 0, table) for table in sweeps(runs).values()))(
+            in_large_nets
+        ),
         holds=above(FOLLOWS),
         threshold=ORDER,
         seen="this was written",

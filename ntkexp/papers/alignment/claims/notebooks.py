@@ -6,26 +6,27 @@ Values were read off the plots, effective ranks to within 25.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pandas as pd
 
 from ntkexp.claims.claim import (
     Claim,
     Interval,
     Section,
+    Statistic,
     Unit,
     above,
     below,
     between,
-    each_run,
     percent,
     plain,
     times,
 )
 from ntkexp.claims.curves import level, smooth
 from ntkexp.claims.horizon import Horizon, iteration, memorised
+from ntkexp.claims.statistics import by_run
 from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, NOISE20, NOISE50, PANELS, until
-from ntkexp.results.numbers.curves import accuracy, cka, effective_ranks, layer_cka
-from ntkexp.results.record import Record
+from ntkexp.results.numbers.curves import cka, effective_ranks, layer_cka
+from ntkexp.results.numbers.evals import curve
 
 READING_ERROR = 25
 FROM_PLOT = f"read off the notebooks' plot, to within {READING_ERROR}"
@@ -46,28 +47,36 @@ MEMORISED, LATE = 10_000, 100_000
 RANDOM_LABELS = {NOISE20: 0.2, NOISE50: 0.5}
 
 
-def early_minimum(record: Record) -> float:
-    return float(smooth(until(effective_ranks(record), LOW)).min())
+def early_minimum(spectrum: pd.DataFrame) -> float:
+    return float(smooth(until(effective_ranks(spectrum), LOW)).min())
 
 
-def second_rise(record: Record) -> float:
-    ranks = effective_ranks(record)
-    return level(ranks, LATE) / level(ranks, MEMORISED)
+def level_of_rank(spectrum: pd.DataFrame, step: int) -> float:
+    return level(effective_ranks(spectrum), step)
 
 
-def fall_of_accuracy(record: Record) -> float:
-    curve = accuracy(record, "test")
-    return float(curve.max() - curve.iloc[-1])
+def second_rise(spectrum: pd.DataFrame) -> float:
+    return level_of_rank(spectrum, LATE) / level_of_rank(spectrum, MEMORISED)
 
 
-def what_is_left(record: Record) -> float:
+def fall_of_accuracy(evals: pd.DataFrame) -> float:
+    accuracy = curve(evals, "test")
+    return float(accuracy.max() - accuracy.iloc[-1])
+
+
+def highest(alignment: pd.DataFrame, step: int, splits: tuple[str, ...]) -> float:
+    """The whole kernel's highest alignment to an iteration, on any of these splits."""
+    return max(float(until(cka(alignment, split), step).max()) for split in splits)
+
+
+def what_is_left(alignment: pd.DataFrame) -> float:
     """The last test alignment over the highest."""
-    curve = cka(record, "test")
-    return float(curve.iloc[-1] / curve.max())
+    test = cka(alignment, "test")
+    return float(test.iloc[-1] / test.max())
 
 
-def best_layer(record: Record) -> float:
-    return max(float(layer_cka(record, split).to_numpy().max()) for split in ("train", "test"))
+def best_layer(alignment: pd.DataFrame) -> float:
+    return max(float(layer_cka(alignment, split).to_numpy().max()) for split in ("train", "test"))
 
 
 def _curve(
@@ -77,7 +86,7 @@ def _curve(
     says: str,
     paper: str,
     number: str,
-    value: Callable[[Record], float],
+    statistic: Statistic,
     holds: Interval,
     horizon: Horizon,
     threshold: str = FROM_PLOT,
@@ -92,7 +101,7 @@ def _curve(
         number=number,
         experiments=(experiment,),
         tables=("spectrum", "evals") if figure == "2" else ("alignment", "evals"),
-        statistic=each_run(value),
+        statistic=statistic,
         holds=holds,
         threshold=threshold,
         horizon=horizon,
@@ -116,7 +125,7 @@ def _ranks(experiment: str) -> tuple[Claim, ...]:
         f"early-minimum-{name}", "2", experiment, "Early minimum of the effective rank",
         f"{early} ± {READING_ERROR}",
         f"lowest effective rank to iteration {LOW}, train, running median of three probes",
-        early_minimum, _around(early), iteration(LOW), seen=ONE_PROBE[experiment],
+        by_run(early_minimum), _around(early), iteration(LOW), seen=ONE_PROBE[experiment],
     )  # fmt: skip
     return (lowest, *(_level(experiment, step, at) for step, at in LEVELS[experiment].items()))
 
@@ -132,7 +141,7 @@ def _level(experiment: str, step: int, expected: int) -> Claim:
     return _curve(
         f"level-{name}-{step}", "2", experiment, f"Effective rank at iteration {step:,}",
         f"{expected} ± {READING_ERROR}", "median of the three probes nearest to it, train",
-        lambda record: level(effective_ranks(record), step), _around(expected),
+        by_run(level_of_rank, step=step), _around(expected),
         _late(experiment) if step == LATE else iteration(step),
     )  # fmt: skip
 
@@ -143,7 +152,7 @@ def _rise(experiment: str, says: str, holds: Interval) -> Claim:
         f"second-rise-{experiment.removeprefix('vgg19_')}", "2", experiment, says,
         f"about {high / low:.1f} ×",
         f"effective rank at iteration {LATE:,} over that at {MEMORISED:,}, train",
-        second_rise, holds, _late(experiment),
+        by_run(second_rise), holds, _late(experiment),
         f"{FROM_PLOT}, both values: {high} over {low}", times,
     )  # fmt: skip
 
@@ -163,29 +172,29 @@ CLAIMS = (
     _curve(
         "accuracy-falls", "2", NOISE50,
         "The test accuracy peaks and falls while the labels are memorised", "78 % to 52 %",
-        "highest less last test accuracy", fall_of_accuracy, above(0.1), _late(NOISE50),
+        "highest less last test accuracy", by_run(fall_of_accuracy), above(0.1), _late(NOISE50),
         "ours: ten points of the 26 that the plot shows by iteration 350,000", percent,
     ),
     _curve(
         "total", "3", CLEAN, "The whole kernel's alignment reaches a quarter", "up to 0.25",
         f"highest CKA to iteration {LATE:,}, train or test",
-        lambda record: max(float(until(cka(record, s), LATE).max()) for s in ("train", "test")),
+        by_run(highest, step=LATE, splits=("train", "test")),
         between(0.2, 0.3), iteration(LATE), "read off the notebooks' plot, to within 0.05",
     ),
     _curve(
         "layers", "3", CLEAN, "The best layer's alignment reaches a half", "up to 0.5",
-        "highest CKA of a layer, train or test", best_layer, above(0.45), iteration(LATE),
+        "highest CKA of a layer, train or test", by_run(best_layer), above(0.45), iteration(LATE),
         "read off the notebooks' plot, to within 0.05",
     ),
     _curve(
         "train-low", "3", NOISE50, "The train alignment stays low until the labels are memorised",
         "< 0.06", f"highest train CKA to iteration {MEMORISED:,}",
-        lambda record: float(until(cka(record, "train"), MEMORISED).max()), below(0.06),
+        by_run(highest, step=MEMORISED, splits=("train",)), below(0.06),
         iteration(MEMORISED), "read off the notebooks' plot",
     ),
     _curve(
         "test-falls", "3", NOISE50, "The test alignment peaks and falls", "falls",
-        "last test CKA over the highest", what_is_left, below(0.8), iteration(LATE),
+        "last test CKA over the highest", by_run(what_is_left), below(0.8), iteration(LATE),
         "ours: by a fifth or more", percent,
     ),
 )  # fmt: skip

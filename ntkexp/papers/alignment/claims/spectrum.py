@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -13,22 +12,16 @@ from ntkexp.claims.claim import (
     Claim,
     above,
     below,
-    each_run,
     percent,
     sharing,
     times,
 )
 from ntkexp.claims.curves import at, smooth
 from ntkexp.claims.horizon import FITTED_TRAINING, Horizon, iteration
-from ntkexp.results.numbers.curves import (
-    FITTED,
-    accuracy,
-    effective_ranks,
-    fitted_step,
-    spectra,
-    trace_ratio,
-)
-from ntkexp.results.record import Record
+from ntkexp.claims.statistics import by_run
+from ntkexp.results.numbers.curves import effective_ranks, spectra, trace_ratio
+from ntkexp.results.numbers.evals import FITTED, curve, fitted_step
+from ntkexp.results.numbers.once import once
 
 PANELS = {
     "vgg19_clean": "clean",
@@ -64,33 +57,43 @@ ANISOTROPY = (
 )
 
 
-def growth(record: Record, statistic: str) -> float:
+def growth(spectrum: pd.DataFrame, evals: pd.DataFrame, statistic: str) -> float:
     """A statistic of the eigenvalues at the first look with all labels known, over the start."""
-    curve = statistic_of(record, statistic)
-    return float(curve[curve.index >= fitted_step(record)].iloc[0] / curve.iloc[0])
+    values = statistic_of(spectrum, statistic)
+    return float(values[values.index >= fitted_step(evals)].iloc[0] / values.iloc[0])
 
 
-def statistic_of(record: Record, statistic: str) -> pd.Series:
+def anisotropic_growth(spectrum: pd.DataFrame, evals: pd.DataFrame) -> float:
+    """The growth of the largest eigenvalue over that of the median one, until fitted."""
+    return growth(spectrum, evals, "max") / growth(spectrum, evals, "median")
+
+
+@once
+def statistic_of(spectrum: pd.DataFrame, statistic: str) -> pd.Series:
     """Along training: the largest, mean or median eigenvalue on training examples."""
-    curve: pd.Series = spectra(record, "train").agg(statistic, axis=1)
-    return curve
+    values: pd.Series = spectra(spectrum, "train").agg(statistic, axis=1)
+    return values
 
 
-def early_growth(record: Record, statistic: str) -> float:
+def early_growth(spectrum: pd.DataFrame, statistic: str) -> float:
     """A statistic of the eigenvalues at iteration 3000, over its first value."""
-    curve = statistic_of(record, statistic)
-    return at(curve, EARLY) / float(curve.iloc[0])
+    values = statistic_of(spectrum, statistic)
+    return at(values, EARLY) / float(values.iloc[0])
 
 
-def lesser_early_growth(record: Record) -> float:
+def lesser_early_growth(spectrum: pd.DataFrame) -> float:
     """The growth of the largest or of the mean eigenvalue, whichever grows less."""
-    return min(early_growth(record, statistic) for statistic in ("max", "mean"))
+    return min(early_growth(spectrum, statistic) for statistic in ("max", "mean"))
 
 
-def early_anisotropy(record: Record) -> float:
+def anisotropic_early_growth(spectrum: pd.DataFrame) -> float:
+    return early_growth(spectrum, "max") / early_growth(spectrum, "median")
+
+
+def early_anisotropy(spectrum: pd.DataFrame) -> float:
     """λ_max over the median eigenvalue at the lowest effective rank, over the initial ratio."""
-    ranks = smooth(until(effective_ranks(record), EARLY))
-    ratio = statistic_of(record, "max") / statistic_of(record, "median")
+    ranks = smooth(until(effective_ranks(spectrum), EARLY))
+    ratio = statistic_of(spectrum, "max") / statistic_of(spectrum, "median")
     lowest = int(np.nanargmin(ranks.to_numpy()))
     return float(ratio.iloc[lowest] / ratio.iloc[0])
 
@@ -99,41 +102,47 @@ def until(curve: pd.Series, step: float) -> pd.Series:
     return curve[curve.index <= step]
 
 
-def lowest_share(record: Record) -> float:
+def lowest_share(spectrum: pd.DataFrame) -> float:
     """The lowest early effective rank over that at initialisation."""
-    curve = effective_ranks(record)
-    return float(smooth(until(curve, EARLY)).min() / curve.iloc[0])
+    ranks = effective_ranks(spectrum)
+    return float(smooth(until(ranks, EARLY)).min() / ranks.iloc[0])
 
 
-def highest_ratio(record: Record) -> float:
+def highest_ratio(spectrum: pd.DataFrame) -> float:
     """The highest early T_40."""
-    return float(smooth(until(trace_ratio(record, 40), EARLY)).max())
+    return float(smooth(until(trace_ratio(spectrum, 40), EARLY)).max())
 
 
-def still_outside(record: Record) -> float:
+def still_outside(spectrum: pd.DataFrame) -> float:
     """The least share of the trace outside the first 80 and the first 160 eigenvalues, early, over
     that at initialisation; the larger of the two."""
-    outside = [1 - trace_ratio(record, k) for k in (80, 160)]
-    return max(float(smooth(until(curve, EARLY)).min() / curve.iloc[0]) for curve in outside)
+    outside = [1 - trace_ratio(spectrum, k) for k in (80, 160)]
+    return max(float(smooth(until(share, EARLY)).min() / share.iloc[0]) for share in outside)
 
 
-@cache
-def uncentred(record: Record) -> Record:
-    """The same run with the spectrum of its kernel as it is."""
-    spectrum = record.tables["spectrum"]
-    as_it_is = spectrum[spectrum["centring"] == "none"]
-    return replace(record, tables={**record.tables, "spectrum": as_it_is})
+@once
+def as_it_is(spectrum: pd.DataFrame) -> pd.DataFrame:
+    """The spectrum of the kernel without centring."""
+    return spectrum[spectrum["centring"] == "none"]
 
 
-def unlikeness(record: Record) -> float:
+def uncentred(spectrum: pd.DataFrame, number: Callable[[pd.DataFrame], float]) -> float:
+    return number(as_it_is(spectrum))
+
+
+def unlikeness(spectrum: pd.DataFrame) -> float:
     """The factor between train and test at a typical probe, in the curve that differs most."""
     pairs = [
-        (spectra(record, split).max(axis=1), spectra(record, split).mean(axis=1),
-         effective_ranks(record, split))
+        (spectra(spectrum, split).max(axis=1), spectra(spectrum, split).mean(axis=1),
+         effective_ranks(spectrum, split))
         for split in ("train", "test")
     ]  # fmt: skip
     ratios = [np.abs(np.log(train / test)).median() for train, test in zip(*pairs, strict=True)]
     return float(np.exp(max(ratios)))
+
+
+def highest_accuracy(evals: pd.DataFrame) -> float:
+    return float(curve(evals, "train").max())
 
 
 UNCENTRED = Horizon(
@@ -162,7 +171,7 @@ def _drop(experiment: str, bound: float) -> Claim:
         paper=f"< {percent.formatted(bound)}",
         number=LOWEST,
         experiments=(experiment,),
-        statistic=each_run(lowest_share),
+        statistic=by_run(lowest_share),
         holds=below(bound),
         seen="the lowest probe of the whole run became the lowest median of three to iteration "
         f"{EARLY:,}; by that probe it fails as well",
@@ -176,7 +185,7 @@ CLAIMS = (
         says="The first observation is a significant increase of the spectrum, early in training",
         paper="significant",
         number=f"growth of λ_max and of the mean eigenvalue by iteration {EARLY:,}, the lesser",
-        statistic=each_run(lesser_early_growth, PANELS),
+        statistic=by_run(lesser_early_growth, PANELS),
         holds=above(2.0),
         threshold="ours, for `significant`, as for `sharp`: at least doubled; ours: `early` is to "
         f"iteration {EARLY:,}",
@@ -189,7 +198,7 @@ CLAIMS = (
         "accuracy",
         paper="> 100 ×",
         number="λ_max when fitted over λ_max at initialisation, train",
-        statistic=each_run(lambda record: growth(record, "max"), PANELS),
+        statistic=by_run(growth, PANELS, statistic="max"),
         holds=above(100),
         horizon=FITTED_TRAINING,
         seen=BY_IMAGES,
@@ -199,7 +208,7 @@ CLAIMS = (
         says="The average eigenvalue gains more than two orders of magnitude as well",
         paper="> 100 ×",
         number="mean eigenvalue when fitted over that at initialisation, train",
-        statistic=each_run(lambda record: growth(record, "mean"), PANELS),
+        statistic=by_run(growth, PANELS, statistic="mean"),
         holds=above(100),
         horizon=FITTED_TRAINING,
         seen=BY_IMAGES,
@@ -209,7 +218,7 @@ CLAIMS = (
         says="Larger eigenvalues grow faster than lower ones, early in training",
         paper="faster",
         number=f"growth of λ_max over that of the median eigenvalue, by iteration {EARLY:,}, train",
-        statistic=each_run(lambda r: early_growth(r, "max") / early_growth(r, "median"), PANELS),
+        statistic=by_run(anisotropic_early_growth, PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word",
         seen="this reading was written; before, fitted networks alone were asked",
@@ -220,7 +229,7 @@ CLAIMS = (
         "training accuracy",
         paper="faster",
         number="growth of λ_max over growth of the median eigenvalue, until fitted, train",
-        statistic=each_run(lambda r: growth(r, "max") / growth(r, "median"), PANELS),
+        statistic=by_run(anisotropic_growth, PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word",
         horizon=FITTED_TRAINING,
@@ -230,7 +239,7 @@ CLAIMS = (
         says="This results in a sharp increase of spectrum anisotropy, early in training",
         paper="sharp",
         number=ANISOTROPY,
-        statistic=each_run(early_anisotropy, PANELS),
+        statistic=by_run(early_anisotropy, PANELS),
         holds=above(2.0),
         threshold="ours, for `sharp`: at least doubled",
         seen="this was written",
@@ -240,7 +249,7 @@ CLAIMS = (
         says="The effective rank drops early in training",
         paper="drops",
         number=LOWEST,
-        statistic=each_run(lowest_share, PANELS),
+        statistic=by_run(lowest_share, PANELS),
         holds=below(DROPS),
         threshold="ours: by three tenths or more, as for Figure 14; the text's numbers are what "
         "fig02-erank-drop asks",
@@ -254,7 +263,7 @@ CLAIMS = (
         says="The 40 largest of 1000 eigenvalues come to hold more than 70 % of the trace",
         paper="> 70 %",
         number=f"highest T_40 to iteration {EARLY:,}, train, running median of three probes",
-        statistic=each_run(highest_ratio, PANELS),
+        statistic=by_run(highest_ratio, PANELS),
         holds=above(0.7),
         seen="the probe of the lowest effective rank became the highest median of three; by that "
         "probe it fails as well",
@@ -266,7 +275,7 @@ CLAIMS = (
         paper="observed",
         number=f"least share of the trace outside the first k eigenvalues to iteration {EARLY:,} "
         "over the initial one, train, running median of three probes, the larger of k = 80 and 160",
-        statistic=each_run(still_outside, PANELS),
+        statistic=by_run(still_outside, PANELS),
         holds=below(DROPS),
         threshold="ours: by three tenths or more, as for the effective rank",
         seen="this was written",
@@ -278,8 +287,8 @@ CLAIMS = (
         "early in training",
         paper="similar",
         number=f"{LOWEST}, not centred",
-        statistic=each_run(lambda record: lowest_share(uncentred(record)), PANELS),
-        also=("highest T_40", each_run(lambda r: highest_ratio(uncentred(r)), PANELS)),
+        statistic=by_run(uncentred, PANELS, number=lowest_share),
+        also=("highest T_40", by_run(uncentred, PANELS, number=highest_ratio)),
         holds=below(DROPS),
         horizon=UNCENTRED,
         threshold="ours: as fig02-early-drop",
@@ -293,7 +302,7 @@ CLAIMS = (
         "anisotropy, early in training",
         paper="similar",
         number=f"{ANISOTROPY}, not centred",
-        statistic=each_run(lambda record: early_anisotropy(uncentred(record)), PANELS),
+        statistic=by_run(uncentred, PANELS, number=early_anisotropy),
         holds=above(2.0),
         horizon=UNCENTRED,
         threshold="ours: as fig02-early-anisotropy",
@@ -306,7 +315,7 @@ CLAIMS = (
         paper="100 %",
         number="highest accuracy on training examples",
         tables=("evals",),
-        statistic=each_run(lambda record: float(accuracy(record, "train").max()), PANELS),
+        statistic=by_run(highest_accuracy, PANELS),
         holds=above(FITTED),
         horizon=iteration(100_000),
         threshold=f"the text's number, read as {FITTED}; ours: by iteration 100,000",
@@ -319,7 +328,7 @@ CLAIMS = (
         paper="alike",
         number="median factor between train and test, worst of λ_max, mean and effective rank",
         tables=("spectrum",),
-        statistic=each_run(unlikeness, PANELS),
+        statistic=by_run(unlikeness, PANELS),
         holds=below(1.5),
         threshold="ours: 1.5 is a twelfth of a panel that spans two orders of magnitude",
     ),
@@ -330,7 +339,7 @@ CLAIMS = (
         paper="sharp",
         number=ANISOTROPY,
         experiments=tuple(ARCHITECTURES),
-        statistic=each_run(early_anisotropy, ARCHITECTURES),
+        statistic=by_run(early_anisotropy, ARCHITECTURES),
         holds=above(2.0),
         threshold="ours, for `sharp`: at least doubled",
         seen="the MLP and ResNet18 were taken in: on VGG19 alone it holds",
@@ -341,7 +350,7 @@ CLAIMS = (
         paper="drops",
         number=LOWEST,
         experiments=tuple(ARCHITECTURES),
-        statistic=each_run(lowest_share, ARCHITECTURES),
+        statistic=by_run(lowest_share, ARCHITECTURES),
         holds=below(DROPS),
         threshold="ours: by three tenths or more, as for Figure 14",
         seen="the MLP and ResNet18 were taken in: on VGG19 alone it holds",

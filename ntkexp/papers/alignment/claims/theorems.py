@@ -8,38 +8,47 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Claim, Section, below, between, each_run, each_seed, sharing
-from ntkexp.results.record import Record
+from ntkexp.claims.claim import Claim, Section, below, between, sharing
+from ntkexp.claims.statistics import by_network, by_run
 
 # Beyond these the trial step moves units across their kinks, where the network is not smooth.
 SMALL_STEP = 1e-3
 BEFORE_KINKS = 100
 
 
-def error_order(slopes: pd.DataFrame) -> float:
+def error_order(local_bias_slope: pd.DataFrame) -> float:
     """Median slope, log error by log learning rate, over small steps in the first iterations."""
-    chosen = slopes[(slopes["eta_to"] <= SMALL_STEP) & (slopes["iteration"] <= BEFORE_KINKS)]
-    return float(chosen["slope"].median())
+    small = local_bias_slope[local_bias_slope["eta_to"] <= SMALL_STEP]
+    return float(small.loc[small["iteration"] <= BEFORE_KINKS, "slope"].median())
 
 
-def tightest(record: Record, table: str, value: str, bound: str) -> float:
-    frame = record.tables[table]
-    return float((frame[value] / frame[bound]).max())
+def tightest_linear(rademacher_linear: pd.DataFrame) -> float:
+    return float((rademacher_linear["exact"] / rademacher_linear["bound"]).max())
 
 
-def mode_error(record: Record) -> float:
-    curves = record.tables["linear_modes"]
-    return float((curves["measured"] - curves["predicted"]).abs().max())
+def tightest_flow(rademacher_flow: pd.DataFrame) -> float:
+    return float((rademacher_flow["exact"] / rademacher_flow["bound"]).max())
 
 
-def function_error(record: Record) -> float:
-    return float(record.tables["linear_function"]["difference"].max())
+def tightest_multiclass(rademacher_multiclass: pd.DataFrame, bound: str) -> float:
+    return float((rademacher_multiclass["sampled"] / rademacher_multiclass[bound]).max())
 
 
-def time_constant_error(record: Record) -> float:
+def mode_error(linear_modes: pd.DataFrame) -> float:
+    return float((linear_modes["measured"] - linear_modes["predicted"]).abs().max())
+
+
+def function_error(linear_function: pd.DataFrame) -> float:
+    return float(linear_function["difference"].max())
+
+
+def proposition_error(propositions: pd.DataFrame, statement: str) -> float:
+    return float(propositions.loc[propositions["statement"] == statement, "error"].max())
+
+
+def time_constant_error(time_constants: pd.DataFrame) -> float:
     """Largest relative error of -1 / log(1 - lambda_j / lambda_1)."""
-    frame = record.tables["time_constants"]
-    slow = frame[frame["predicted"] > 0]
+    slow = time_constants[time_constants["predicted"] > 0]
     return float(np.abs(slow["measured"] / slow["predicted"] - 1).max())
 
 
@@ -59,7 +68,7 @@ def _multiclass(name: str, written: str, bound: str) -> Claim:
         says=f"{written} is above the complexity of a multiclass margin loss",
         number="largest complexity of sampled weights over bound",
         tables=("rademacher_multiclass",),
-        statistic=each_run(lambda r: tightest(r, "rademacher_multiclass", "sampled", bound)),
+        statistic=by_run(tightest_multiclass, bound=bound),
         holds=below(1.0),
     )
 
@@ -72,9 +81,6 @@ UNDERCUT = (
 
 
 def _proposition(name: str, says: str, number: str = RELATIVE) -> Claim:
-    def error(errors: pd.DataFrame) -> float:
-        return float(errors.loc[errors["statement"] == name, "error"].max())
-
     return claim(
         name.replace("_", "-"),
         says=says,
@@ -82,7 +88,7 @@ def _proposition(name: str, says: str, number: str = RELATIVE) -> Claim:
         number=number,
         experiments=("supernat",),
         tables=("propositions",),
-        statistic=each_seed("propositions", error),
+        statistic=by_network(proposition_error, statement=name),
         holds=below(1e-9),
         threshold="rounding of float64, of matrices that are inverted",
     )
@@ -96,7 +102,7 @@ CLAIMS = (
         number="order in η of what it leaves out, small steps, first 100 iterations",
         experiments=("local_bias",),
         tables=("local_bias_slope",),
-        statistic=each_seed("local_bias_slope", error_order),
+        statistic=by_network(error_order),
         holds=between(1.9, 2.1),
         threshold="the lemma's order, two, to within a twentieth",
     ),
@@ -105,7 +111,7 @@ CLAIMS = (
         says="Bound (10) is above the Rademacher complexity of a ball",
         number="largest complexity over bound",
         tables=("rademacher_linear",),
-        statistic=each_run(lambda r: tightest(r, "rademacher_linear", "exact", "bound")),
+        statistic=by_run(tightest_linear),
         holds=below(1.0),
     ),
     claim(
@@ -113,7 +119,7 @@ CLAIMS = (
         says="Bound (12) is above the complexity of a learning flow",
         number="largest complexity over bound",
         tables=("rademacher_flow",),
-        statistic=each_run(lambda r: tightest(r, "rademacher_flow", "exact", "bound")),
+        statistic=by_run(tightest_flow),
         holds=below(1.0),
     ),
     _multiclass("lemma12", "Lemma 12", "lemma_12"),
@@ -125,7 +131,7 @@ CLAIMS = (
         number="largest difference of an output",
         experiments=("linear_modes",),
         tables=("linear_function",),
-        statistic=each_run(function_error),
+        statistic=by_run(function_error),
         holds=below(1e-12),
         threshold="rounding of float64",
         seen="this was written",
@@ -137,7 +143,7 @@ CLAIMS = (
         number="largest difference of a mode's coefficient",
         experiments=("linear_modes",),
         tables=("linear_modes",),
-        statistic=each_run(mode_error),
+        statistic=by_run(mode_error),
         holds=below(1e-12),
         threshold="rounding of float64",
     ),
@@ -148,7 +154,7 @@ CLAIMS = (
         number="largest relative error of the corrected formula",
         experiments=("linear_modes",),
         tables=("time_constants",),
-        statistic=each_run(time_constant_error),
+        statistic=by_run(time_constant_error),
         holds=below(1e-6),
         threshold="rounding, where a mode is followed over six decades",
     ),

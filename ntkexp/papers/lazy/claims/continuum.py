@@ -7,14 +7,16 @@ alpha = 1 and 100: onset is at a lower loss for alpha = 1, whose training is les
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import sub
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Section, Statistic, above, sharing
+from ntkexp.claims.claim import Section, above, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.curves import at_level, onset
 from ntkexp.results.record import Record
 
@@ -70,31 +72,34 @@ def means(records: Sequence[Record], column: str) -> pd.DataFrame:
     return cells.apply(lambda seeds: seeds.mean(skipna=False)).unstack("alpha")
 
 
-def along_alpha(column: str) -> Statistic:
-    """Rank correlation with alpha, for every width, of the alphas that came so far."""
+def widths(column: str) -> Groups:
+    """(panel, seed, means over seeds by alpha, of the alphas that came so far)."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         for width, row in means(records, column).iterrows():
-            reached = row.dropna()
-            if len(reached) > 2:
-                rank = spearmanr(reached.index.to_numpy(dtype=float), reached).statistic
-                yield Case(f"width {width}", 0, float(rank))
+            yield f"width {width}", 0, row.dropna()
 
-    return cases
+    return groups
 
 
-def two_ends(records: Sequence[Record]) -> Iterable[Case]:
-    """The thesis' own comparison, of each seed: onset of alpha = 100 less that of alpha = 1, at the
+def along_alpha(by_alpha: pd.Series) -> float:
+    """Rank correlation with alpha; two alphas say nothing."""
+    if len(by_alpha) < 3:
+        return float("nan")
+    return spearman(by_alpha.index.to_numpy(dtype=float), by_alpha)
+
+
+def two_ends(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, onset of alpha = 100, onset of alpha = 1), the thesis' own comparison, at the
     widths of which every seed came so far."""
     onsets = {(p.width, p.alpha, p.seed): p.onset for record in records for p in points(record)}
     for width in sorted({width for width, *_ in onsets}):
         seeds = sorted({seed for w, _, seed in onsets if w == width})
         pairs = [[onsets.get((width, alpha, seed), np.nan) for alpha in (100.0, 1.0)]
                  for seed in seeds]  # fmt: skip
-        gaps = [lazy - plain for lazy, plain in pairs]
-        if np.isfinite(gaps).all():
-            for seed, gap in zip(seeds, gaps, strict=True):
-                yield Case(f"width {width}", seed, gap)
+        if np.isfinite(pairs).all():
+            for seed, (lazy, plain) in zip(seeds, pairs, strict=True):
+                yield f"width {width}", seed, lazy, plain
 
 
 claim = sharing(
@@ -115,7 +120,7 @@ CLAIMS = (
         paper="lower for alpha = 1, of ResNet18 on CIFAR-10",
         number="clean loss at the peak of the noisy loss, by running medians, alpha = 100 less "
         "alpha = 1",
-        statistic=two_ends,
+        statistic=by(two_ends)(sub),
         holds=above(0.0),
         seen=f"the mean of three seeds became each of them; {ONE_ONSET}",
     ),
@@ -125,7 +130,7 @@ CLAIMS = (
         paper="not said",
         number="rank correlation of alpha and the clean loss at the peak of the noisy loss, by "
         "running medians, over the alphas that came so far in every seed",
-        statistic=along_alpha("onset"),
+        statistic=by(widths("onset"))(along_alpha),
         holds=above(0.7),
         seen=ONE_ONSET,
     ),
@@ -134,7 +139,7 @@ CLAIMS = (
         says="Ours: the lower alpha, the less linear training is at a clean loss of 1",
         paper="alpha = 100 stays near 1, alpha = 1 falls",
         number="rank correlation of alpha and the alignment of the kernel with that of the start",
-        statistic=along_alpha("kernel"),
+        statistic=by(widths("kernel"))(along_alpha),
         holds=above(0.9),
     ),
 )

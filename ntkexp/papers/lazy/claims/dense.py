@@ -6,13 +6,14 @@ levels. alpha = 10 is the lazy and alpha = 0.1 the hasty regime.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Statistic, above, below, sharing
+from ntkexp.claims.claim import above, below, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.claims.quadratic import HALF
 from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
@@ -55,32 +56,40 @@ def groups(losses: pd.DataFrame, few: int) -> tuple[pd.Series, pd.Series]:
     return losses.loc[:, ~last].mean(axis=1), losses.loc[:, last].mean(axis=1)
 
 
-def order(alpha: float) -> Statistic:
-    """Rank correlation of an example's number with the step at which its loss is halved."""
+def networks_of(alpha: float) -> Groups:
+    """(panel, seed, losses) of the networks of Example 1 with this alpha."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in (r for r in records if example(r) == 1):
-            for network_alpha, seed, losses in losses_of(record):
+    def networks(records: Sequence[Record]) -> Iterator[Group]:
+        for record in records:
+            for network_alpha, seed, losses in losses_of(record) if example(record) == 1 else ():
                 if network_alpha == alpha:
-                    halved = [first_below(loss, HALF * loss.iloc[0]) for _, loss in losses.items()]
-                    rank = spearmanr(np.arange(len(halved)), halved).statistic
-                    yield Case("", seed, float(rank))
+                    yield "", seed, losses
 
-    return cases
+    return networks
 
 
-def minority_later(number: int) -> Statistic:
-    """Minority loss at equal majority loss, hasty less lazy, mean over the levels."""
+def order(losses: pd.DataFrame) -> float:
+    """Rank correlation of an example's number with the step at which its loss is halved."""
+    halved = [first_below(loss, HALF * loss.iloc[0]) for _, loss in losses.items()]
+    return spearman(np.arange(len(halved)), halved)
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+
+def regimes(number: int) -> Groups:
+    """(panel, seed, hasty losses, lazy losses, examples of the minority) of an example."""
+
+    def networks(records: Sequence[Record]) -> Iterator[Group]:
         for record in (r for r in records if example(r) == number):
+            losses = {(alpha, seed): of_net for alpha, seed, of_net in losses_of(record)}
             few = int(record.config["data.q"])
-            curves = {(a, seed): at_levels(losses, few) for a, seed, losses in losses_of(record)}
-            for seed in sorted({seed for _, seed in curves}):
-                gap = curves[HASTY, seed] - curves[LAZY, seed]
-                yield Case("", seed, float(gap.mean()))
+            for seed in sorted({seed for _, seed in losses}):
+                yield "", seed, losses[HASTY, seed], losses[LAZY, seed], few
 
-    return cases
+    return networks
+
+
+def minority_later(hasty: pd.DataFrame, lazy: pd.DataFrame, few: int) -> float:
+    """Minority loss at equal majority loss, hasty less lazy, mean over the levels."""
+    return float((at_levels(hasty, few) - at_levels(lazy, few)).mean())
 
 
 def at_levels(losses: pd.DataFrame, few: int) -> np.ndarray:
@@ -118,24 +127,24 @@ CLAIMS = (
     order_of_halving(
         "lazy",
         says="Example 1, alpha = 10: examples with a lower number are learned faster",
-        statistic=order(LAZY),
+        statistic=by(networks_of(LAZY))(order),
         holds=above(ONE_SWAP),
     ),
     order_of_halving(
         "flips",
         says="Example 1, alpha = 0.1: examples are learned from high to low number",
-        statistic=order(HASTY),
+        statistic=by(networks_of(HASTY))(order),
         holds=below(-ONE_SWAP),
     ),
     later_minority(
         "noise",
         says="Example 2: the non-linear dynamics prioritises learning the clean labels",
-        statistic=minority_later(2),
+        statistic=by(regimes(2))(minority_later),
     ),
     later_minority(
         "spurious",
         says="Example 3: the non-linear dynamics prioritises learning the spuriously correlated "
         "feature",
-        statistic=minority_later(3),
+        statistic=by(regimes(3))(minority_later),
     ),
 )

@@ -6,11 +6,12 @@ groups of easy examples"), and measures it nowhere. Thresholds were set before a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Section, above
+from ntkexp.claims.claim import Claim, Section, above
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.claims.noise import ANY
 from ntkexp.papers.lazy.curves import at_losses, family, keyed, mean
 from ntkexp.results.record import Record
@@ -54,13 +55,14 @@ def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
     return mean(at_losses(frame.assign(gap=risen_easy - risen_hard), "gap", "loss", LEVELS))
 
 
-def preferred(records: Sequence[Record]) -> Iterable[Case]:
-    """The preference of each network with alpha = 1, whose kernel moves."""
+def moving(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks, difficult group, easy group) of networks with alpha = 1, whose kernels
+    move."""
     for record in records:
         hard, easy, _ = PAIRS[family(record.experiment)]
         for alpha, seed, frame in looks(record):
             if alpha == 1:
-                yield Case(TITLES[family(record.experiment)], seed, preference(frame, hard, easy))
+                yield TITLES[family(record.experiment)], seed, frame, hard, easy
 
 
 CLAIMS = (
@@ -74,7 +76,7 @@ CLAIMS = (
         "mean over losses from 1.5 to .1, alpha = 1",
         experiments=EXPERIMENTS,
         tables=("evals", "alignment"),
-        statistic=preferred,
+        statistic=by(moving)(preference),
         holds=above(0.0),
         threshold="the sign of the prologue's word",
         horizon=ANY,

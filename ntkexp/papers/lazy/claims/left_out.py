@@ -6,33 +6,30 @@ many trained networks gave. The threshold was set before a run was looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Section, above
-from ntkexp.results.record import Record
+from ntkexp.claims.claim import Claim, Section, above
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import by_run
 
 TABLES = ("leave_one_out", "example_scores")
 
 
-def with_scores(record: Record) -> pd.DataFrame:
+def with_scores(leave_one_out: pd.DataFrame, example_scores: pd.DataFrame) -> pd.DataFrame:
     """The table of left-out examples, with a column `score`."""
-    scores = record.tables["example_scores"].set_index("example")["score"]
-    return record.tables["leave_one_out"].join(scores, on="example")
+    return leave_one_out.join(example_scores.set_index("example")["score"], on="example")
 
 
 def agreement(rows: pd.DataFrame) -> float:
-    return float(spearmanr(rows["margin"], rows["score"]).statistic)
+    return spearman(rows["margin"], rows["score"])
 
 
-def agreements(records: Sequence[Record]) -> Iterable[Case]:
-    for record in records:
-        scores = with_scores(record)
-        for step, rows in sorted(scores.groupby("step")):
-            when = "at the start" if step == 0 else "after training"
-            yield Case(f"kernel {when}", record.seed, agreement(rows))
+def agreements(leave_one_out: pd.DataFrame, example_scores: pd.DataFrame) -> dict[str, float]:
+    scores = with_scores(leave_one_out, example_scores)
+    return {
+        "kernel at the start" if step == 0 else "kernel after training": agreement(rows)
+        for step, rows in sorted(scores.groupby("step"))
+    }
 
 
 CLAIMS = (
@@ -44,7 +41,7 @@ CLAIMS = (
         number="rank correlation of margin and C-score",
         experiments=("lazy/left_out_scored",),
         tables=TABLES,
-        statistic=agreements,
+        statistic=by_run(agreements),
         holds=above(0.5),
         threshold="ours: half of a perfect order",
         section=Section.ours,

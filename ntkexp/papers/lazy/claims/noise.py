@@ -6,14 +6,15 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, percent, sharing, times
+from ntkexp.claims.claim import SIGN, above, below, percent, sharing, times
+from ntkexp.claims.curves import spearman
 from ntkexp.claims.horizon import Horizon, either
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.curves import (
     MEASURES,
     WRONG_LABELS,
@@ -52,9 +53,6 @@ NEAR_1 = 0.9
 LEARNED = 1.5
 # What compares networks at levels counts as far as both have come.
 ANY = Horizon("what is compared", lambda record: True)
-Value = Callable[[pd.DataFrame], float]
-Gap = Callable[[pd.DataFrame, pd.DataFrame], float]
-Gaps = Callable[[pd.DataFrame, pd.DataFrame], Array]
 
 
 def has_learned(record: Record) -> bool:
@@ -96,54 +94,34 @@ def while_lazy(lazy: pd.DataFrame) -> pd.DataFrame:
     return lazy[~(lazy[[*MEASURES]] < NEAR_1).any(axis=1).cummax()]
 
 
-def regimes(
-    records: Sequence[Record], columns: Columns
-) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
-    """(experiment, seed, looks while lazy at alpha = 100, looks at alpha = 1)."""
-    for name, seed, lazy, plain in pairs(looks(records, columns), LAZY, PLAIN):
-        yield name, seed, while_lazy(lazy), plain
+def regimes(columns: Columns = WRONG_LABELS) -> Groups:
+    """(panel, seed, looks while lazy at alpha = 100, looks at alpha = 1)."""
+
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
+        for name, seed, lazy, plain in pairs(looks(records, columns), LAZY, PLAIN):
+            yield title(name), seed, while_lazy(lazy), plain
+
+    return groups
 
 
-def of_each(value: Value, only: float | None = None, columns: Columns = WRONG_LABELS) -> Statistic:
-    """A case a network at the thesis' rate; `only`: those of one alpha."""
+def at_the_rate(only: float | None = None, columns: Columns = WRONG_LABELS) -> Groups:
+    """(panel, seed, looks) of each network at the thesis' rate; `only`: those of one alpha."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for name, alpha, seed, frame in at_the_rate(records, columns):
-            if only in (None, alpha):
-                panel = f"{title(name)}, alpha = {alpha:g}" if only is None else title(name)
-                yield Case(panel, seed, value(frame))
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
+        for (name, alpha, lr, seed), frame in networks(looks(records, columns)):
+            if np.isclose(lr, RATE) and only in (None, alpha):
+                alphas = f", alpha = {alpha:g}" if only is None else ""
+                yield f"{title(name)}{alphas}", seed, frame
 
-    return cases
-
-
-def at_the_rate(
-    records: Sequence[Record], columns: Columns
-) -> Iterator[tuple[str, float, int, pd.DataFrame]]:
-    """(experiment, alpha, seed, looks) of the networks at the thesis' rate."""
-    for (name, alpha, lr, seed), frame in networks(looks(records, columns)):
-        if np.isclose(lr, RATE):
-            yield name, alpha, seed, frame
+    return groups
 
 
-def of_regimes(gap: Gap, columns: Columns = WRONG_LABELS) -> Statistic:
-    """A case for the two networks of a seed, alpha = 100 and alpha = 1."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for name, seed, lazy, plain in regimes(records, columns):
-            yield Case(title(name), seed, gap(lazy, plain))
-
-    return cases
+by_regimes = by(regimes())
 
 
-def at_each(levels: Sequence[float], gaps: Gaps, columns: Columns = WRONG_LABELS) -> Statistic:
-    """A case for the two networks of a seed at each level."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for name, seed, lazy, plain in regimes(records, columns):
-            for level, gap in zip(levels, gaps(lazy, plain), strict=True):
-                yield Case(f"{title(name)}, at {level:g}", seed, float(gap))
-
-    return cases
+def at(levels: Sequence[float], values: Array) -> dict[str, float]:
+    """A number by each level."""
+    return {f"at {level:g}": float(value) for level, value in zip(levels, values, strict=True)}
 
 
 def title(name: str) -> str:
@@ -178,8 +156,8 @@ def best_accuracy(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
     return float(curves[1].max() - curves[0].max())
 
 
-def begins_later(lazy: pd.DataFrame, plain: pd.DataFrame) -> Array:
-    return memorising_from(plain) - memorising_from(lazy)
+def begins_later(lazy: pd.DataFrame, plain: pd.DataFrame) -> dict[str, float]:
+    return at(MEMORISED, memorising_from(plain) - memorising_from(lazy))
 
 
 def memorising_from(frame: pd.DataFrame) -> Array:
@@ -196,21 +174,13 @@ def least_linear(frame: pd.DataFrame) -> float:
     return float(frame[[*MEASURES]].min().min())
 
 
-def decrease(columns: Columns = WRONG_LABELS) -> Statistic:
-    """Rank correlation of each measure with the iteration, at alpha = 1."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for name, alpha, seed, frame in at_the_rate(records, columns):
-            if alpha == 1:
-                for measure in MEASURES:
-                    order = float(spearmanr(frame["step"], frame[measure]).statistic)
-                    yield Case(f"{title(name)}, {measure}", seed, order)
-
-    return cases
+def decrease(frame: pd.DataFrame) -> dict[str, float]:
+    """Rank correlation of each measure with the iteration."""
+    return {measure: spearman(frame["step"], frame[measure]) for measure in MEASURES}
 
 
-def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> Array:
-    return noisy_loss(plain) - noisy_loss(lazy)
+def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> dict[str, float]:
+    return at(CLEAN, noisy_loss(plain) - noisy_loss(lazy))
 
 
 def noisy_loss(frame: pd.DataFrame) -> Array:
@@ -236,7 +206,7 @@ CLAIMS = (
         says="In a first phase only clean examples are learned: the loss of the noisy ones rises",
         paper="increases",
         number="highest loss of noisy examples over that at the start",
-        statistic=of_each(rise),
+        statistic=by(at_the_rate())(rise),
         holds=above(1.05),
         threshold="ours, for `increases`: by a twentieth",
         unit=times,
@@ -247,8 +217,8 @@ CLAIMS = (
         paper="1.25 for 1.5",
         number="clean loss where the noisy loss, as a running median of three looks, peaks, "
         f"alpha = 100 less alpha = 1{PREMISE}",
-        statistic=of_regimes(later_onset),
-        also=("without a median", of_regimes(later_peak)),
+        statistic=by_regimes(later_onset),
+        also=("without a median", by_regimes(later_peak)),
         threshold=f"{SIGN}; the levels belong to the thesis' network",
         seen=STILL_HOLDS,
     ),
@@ -259,7 +229,7 @@ CLAIMS = (
         paper="remains higher",
         number="loss of noisy examples at clean losses from 2 to .1, alpha = 1 less "
         f"alpha = 100{PREMISE}",
-        statistic=at_each(CLEAN, higher_noisy_loss),
+        statistic=by_regimes(higher_noisy_loss),
         seen=f"this was written; when {BY_LEVEL_SEEN}, by which it holds",
     ),
     fig52(
@@ -267,7 +237,7 @@ CLAIMS = (
         says="The best test loss is better in the non-linear regime",
         paper="lower",
         number=f"lowest test loss, alpha = 100 less alpha = 1{PREMISE}",
-        statistic=of_regimes(best_test),
+        statistic=by_regimes(best_test),
         seen=STILL_HOLDS,
     ),
     fig52(
@@ -275,7 +245,7 @@ CLAIMS = (
         says="For alpha = 100 the measures of linearity stay near 1",
         paper="about 1",
         number="the lowest of the three measures along training",
-        statistic=of_each(least_linear, only=100.0),
+        statistic=by(at_the_rate(100.0))(least_linear),
         tables=WITH_LINEARITY,
         horizon=STAYS,
         holds=above(NEAR_1),
@@ -287,7 +257,7 @@ CLAIMS = (
         says="For alpha = 1 the measures of linearity fall steadily",
         paper="decrease steadily",
         number="rank correlation of a measure with the iteration",
-        statistic=decrease(),
+        statistic=by(at_the_rate(1.0))(decrease),
         tables=WITH_LINEARITY,
         horizon=THROUGHOUT,
         holds=below(-0.9),
@@ -299,7 +269,7 @@ CLAIMS = (
         paper="later",
         number="clean accuracy where the accuracy on noisy examples is back at .1 and .2, "
         f"alpha = 1 less alpha = 100{PREMISE}",
-        statistic=at_each(MEMORISED, begins_later),
+        statistic=by_regimes(begins_later),
         threshold=f"{SIGN}; the levels, chance and twice as much, are ours",
         seen=f"{PREMISE_SEEN}; when these levels took the place of the first look at a ninth, by "
         "which it was partly; and when that took the place of the accuracy on noisy examples at "
@@ -311,7 +281,7 @@ CLAIMS = (
         says="The non-linear regime comes to a higher test accuracy",
         paper="higher",
         number=f"highest test accuracy, alpha = 1 less alpha = 100{PREMISE}",
-        statistic=of_regimes(best_accuracy),
+        statistic=by_regimes(best_accuracy),
         unit=percent,
         seen=STILL_HOLDS,
     ),

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import pandas as pd
 
-from ntkexp.claims.claim import Case, Section, Statistic, above, between, sharing
-from ntkexp.results.record import Record
+from ntkexp.claims.claim import Section, above, between, sharing
+from ntkexp.claims.statistics import by_run
 
 EXPERIMENTS = ("lazy/normal_distributions",)
 
 
-def of_pairs(column: str) -> Statistic:
+def of_pairs(normal_pairs: pd.DataFrame, column: str) -> dict[str, float]:
     """A number of A with B and of C with D."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            for _, pair in record.tables["normal_pairs"].iterrows():
-                yield Case(f"{pair['first']}, {pair['second']}", 0, float(pair[column]))
-
-    return cases
+    names = normal_pairs["first"] + ", " + normal_pairs["second"]
+    return dict(zip(names, normal_pairs[column], strict=True))
 
 
-def ratio(records: Sequence[Record]) -> Iterable[Case]:
+def ratio(normal_pairs: pd.DataFrame) -> float:
     """The overlap of the central intervals of A and B, divided by that of C and D."""
-    for record in records:
-        shared = record.tables["normal_pairs"].set_index("first")["shared"]
-        yield Case("", 0, float(shared["A"] / shared["C"]))
+    shared = normal_pairs.set_index("first")["shared"]
+    return float(shared["A"] / shared["C"])
 
 
 claim = sharing(
@@ -43,7 +37,7 @@ CLAIMS = (
         says="A is as far from B as C is from D in their parameters",
         paper="1 and 1",
         number="Euclidean distance of mean and variance",
-        statistic=of_pairs("parameters"),
+        statistic=by_run(of_pairs, column="parameters"),
         holds=between(1 - 1e-9, 1 + 1e-9),
         threshold="(2.4.2), to rounding",
     ),
@@ -52,9 +46,9 @@ CLAIMS = (
         says="The central 95 % of A and B largely overlap, those of C and D do not overlap much",
         paper="an order",
         number="share of the union of both intervals that is common, A and B over C and D",
-        statistic=ratio,
+        statistic=by_run(ratio),
         holds=above(1.0),
         threshold="the order of the text",
-        also=("the shares", of_pairs("shared")),
+        also=("the shares", by_run(of_pairs, column="shared")),
     ),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, each_run, sharing
+from ntkexp.claims.claim import SIGN, above, below, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import by_run
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/quadratic_examples",)
@@ -33,22 +34,17 @@ def _first_below(time: np.ndarray, loss: np.ndarray) -> float:
     return float(time[below[0]]) if len(below) else np.nan
 
 
-def order(regime: str) -> Statistic:
+def order(quadratic_curves: pd.DataFrame, regime: str) -> float:
     """Rank correlation of an example's number with the time at which it is learned."""
-
-    def rank(record: Record) -> float:
-        curves = record.tables["quadratic_curves"]
-        times = half_times(curves[(curves["example"] == 1) & (curves["regime"] == regime)])
-        return float(spearmanr(times.index, times).statistic)
-
-    return each_run(rank)
+    of_first = quadratic_curves[quadratic_curves["example"] == 1]
+    times = half_times(of_first[of_first["regime"] == regime])
+    return spearman(times.index, times)
 
 
-def sequentialised(record: Record) -> float:
+def sequentialised(quadratic_curves: pd.DataFrame) -> float:
     """The share left of the next mode when one has a tenth left, mean over neighbours in order of
     learning: non-linear less linearised. In Example 1 an example is a mode."""
-    curves = record.tables["quadratic_curves"]
-    of_first = curves[curves["example"] == 1].groupby("regime")
+    of_first = quadratic_curves[quadratic_curves["example"] == 1].groupby("regime")
     left = {regime: _next_left(rows) for regime, rows in of_first}
     return left["non_linear"] - left["linearised"]
 
@@ -64,33 +60,24 @@ def _next_left(curves: pd.DataFrame) -> float:
     return float(np.mean([left.loc[order[first], second] for first, second in pairs]))
 
 
-def minority_later(example: int, bases: Mapping[str, str]) -> Statistic:
-    """Minority loss, non-linear less linearised, the least over levels of the majority's and over
-    draws of a basis."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            for basis, name in bases.items():
-                gaps = _differences(record, example, basis)["gap"]
-                yield Case(name, record.seed, float(gaps.min()))
-
-    return cases
+def minority_later(
+    quadratic_levels: pd.DataFrame, example: int, bases: Mapping[str, str]
+) -> dict[str, float]:
+    """By basis, minority loss, non-linear less linearised, the least over levels of the majority's
+    and over draws of the basis."""
+    levels = quadratic_levels[quadratic_levels["example"] == example]
+    return {name: least_gap(levels[levels["basis"] == basis]) for basis, name in bases.items()}
 
 
-def spurious_later(records: Sequence[Record]) -> Iterable[Case]:
-    """The same of Example 3, for the constants of each run."""
-    for record in records:
-        constants = {key: float(record.config[f"study.{key}"]) for key in ("core", "q", "n")}
-        name = f"lambda = {constants['core']:g}, q/n = {constants['q'] / constants['n']:g}"
-        (case,) = minority_later(3, {"lapack": name})([record])
-        yield case
+def least_gap(levels: pd.DataFrame) -> float:
+    wide = levels.pivot_table(index=["draw", "level"], columns="regime", values="minority")
+    return float((wide["non_linear"] - wide["linearised"]).min())
 
 
-def _differences(record: Record, example: int, basis: str) -> pd.DataFrame:
-    levels = record.tables["quadratic_levels"]
-    chosen = levels[(levels["example"] == example) & (levels["basis"] == basis)]
-    wide = chosen.pivot_table(index=["draw", "level"], columns="regime", values="minority")
-    return wide.assign(gap=wide["non_linear"] - wide["linearised"]).reset_index()
+def constants(record: Record) -> str:
+    """The panel of a run."""
+    core, few, all_ = (float(record.config[f"study.{key}"]) for key in ("core", "q", "n"))
+    return f"lambda = {core:g}, q/n = {few / all_:g}"
 
 
 LATER = "minority loss at equal majority losses of .4 to .1, non-linear less linearised, the least"
@@ -116,7 +103,7 @@ CLAIMS = (
         paper="lower index faster",
         number="rank correlation of an example's number with the time its loss is halved",
         tables=("quadratic_curves",),
-        statistic=order("linearised"),
+        statistic=by_run(order, regime="linearised"),
         holds=above(0.999),
         threshold="the order of the text: 1, but for rounding",
     ),
@@ -127,7 +114,7 @@ CLAIMS = (
         paper="from high to low index",
         number="rank correlation of an example's number with the time its loss is halved",
         tables=("quadratic_curves",),
-        statistic=order("non_linear"),
+        statistic=by_run(order, regime="non_linear"),
         holds=below(-0.999),
         threshold="the order of the text: -1, but for rounding",
     ),
@@ -139,7 +126,7 @@ CLAIMS = (
         number="Example 1, what is left of the next mode when one has a tenth left, non-linear "
         "less linearised",
         tables=("quadratic_curves",),
-        statistic=each_run(sequentialised),
+        statistic=by_run(sequentialised),
         holds=above(0.05),
         threshold="ours: a twentieth; (5.4.8) is a limit of small weights, which a test compares "
         "with",
@@ -149,7 +136,7 @@ CLAIMS = (
         says="Example 2: the non-linear dynamics prioritises learning the clean labels",
         paper="later",
         number=LATER,
-        statistic=minority_later(2, BASES),
+        statistic=by_run(minority_later, example=2, bases=BASES),
         threshold=f"{SIGN}, whatever the basis of the equal modes",
         seen="three claims, of a basis each, became one",
     ),
@@ -160,7 +147,7 @@ CLAIMS = (
         paper="later, for small lambda and q/n",
         number=LATER,
         experiments=(*EXPERIMENTS, *BELOW_ONE),
-        statistic=spurious_later,
+        statistic=by_run(minority_later, constants, example=3, bases={"lapack": ""}),
         threshold=f"{SIGN}, for each pair of constants",
         seen="the two pairs with lambda = .5 were added to that of the authors' code, by which "
         "alone it holds",

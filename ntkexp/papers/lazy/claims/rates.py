@@ -6,12 +6,13 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Statistic, below, between, percent
+from ntkexp.claims.claim import below, between, percent
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.claims.noise import (
     CLEAN,
     LAZY,
@@ -22,6 +23,7 @@ from ntkexp.papers.lazy.claims.noise import (
     RATE,
     VGG,
     WITH_LINEARITY,
+    at,
     figc1,
     regimes,
     title,
@@ -59,76 +61,89 @@ def before_onset(*both: pd.DataFrame) -> Sequence[float]:
     return [loss for loss in CLEAN if not any(loss <= start for start in begun)]
 
 
-def apart(column: str, levels: Levels = every_level) -> Statistic:
-    """The largest difference of an accuracy at equal clean losses, a rate and .01."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        all_looks = looks(records, WRONG_LABELS)
-        for rate in other_rates(all_looks):
-            for name, seed, gaps in differences(all_looks, column, at_rate(rate), PLAIN, levels):
-                yield Case(f"{title(name)}, rate {rate:g}", seed, furthest(gaps))
-
-    return cases
-
-
-def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
-    """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
-    lowest clean loss that alpha = 100 and a rate come to."""
+def beside_rates(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks at another rate, looks at .01)."""
     all_looks = looks(records, WRONG_LABELS)
+    for rate in other_rates(all_looks):
+        for name, seed, *both in pairs(all_looks, at_rate(rate), PLAIN):
+            yield f"{title(name)}, rate {rate:g}", seed, *both
+
+
+def apart(
+    first: pd.DataFrame, second: pd.DataFrame, column: str, levels: Levels = every_level
+) -> float:
+    """The largest difference of an accuracy at equal clean losses."""
+    return furthest(difference(first, second, column, levels(first, second)))
+
+
+def each_accuracy(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks while lazy at alpha = 100, looks at alpha = 1, an accuracy)."""
     for column, words in ACCURACIES.items():
-        of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
-        for rate in other_rates(all_looks):
-            for name, seed, gaps in differences(all_looks, column, at_rate(rate), PLAIN):
-                of_rates.setdefault((name, seed), []).append(np.abs(gaps))
-        for name, seed, gaps in changes_by_alpha(records, column):
-            if by_rates := of_rates.get((name, seed)):
-                further = np.abs(gaps) - np.fmax.reduce(by_rates)
-                yield Case(f"{title(name)}, {words}", seed, lowest(further))
+        for panel, seed, *both in regimes()(records):
+            yield f"{panel}, {words}", seed, *both, column
 
 
-def by_alpha(records: Sequence[Record]) -> Iterable[Case]:
+def with_rates(records: Sequence[Record]) -> Iterator[Group]:
+    """The same, with the looks of the network at each other rate, where there are some."""
+    all_looks = looks(records, WRONG_LABELS)
+    at_rates: dict[tuple[str, int], list[pd.DataFrame]] = {}
+    for rate in other_rates(all_looks):
+        for name, seed, slow, _ in pairs(all_looks, at_rate(rate), PLAIN):
+            at_rates.setdefault((title(name), seed), []).append(slow)
+    for panel, seed, lazy, plain, column in each_accuracy(records):
+        if slow_ones := at_rates.get((panel.removesuffix(f", {ACCURACIES[column]}"), seed)):
+            yield panel, seed, lazy, plain, column, slow_ones
+
+
+def by_alpha(lazy: pd.DataFrame, plain: pd.DataFrame, column: str) -> dict[str, float]:
     """Change of an accuracy from alpha = 1 to alpha = 100 at each clean loss."""
-    for column, words in ACCURACIES.items():
-        for name, seed, gaps in changes_by_alpha(records, column):
-            for level, gap in zip(CLEAN, gaps, strict=True):
-                yield Case(f"{title(name)}, {words}, at {level:g}", seed, float(gap))
+    return at(CLEAN, difference(lazy, plain, column))
 
 
-def changes_by_alpha(
-    records: Sequence[Record], column: str
-) -> Iterator[tuple[str, int, np.ndarray]]:
-    for name, seed, *both in regimes(records, WRONG_LABELS):
-        values = (at_losses(frame, column, "clean", CLEAN) for frame in both)
-        yield name, seed, np.subtract(*values)
+def beyond_rates(
+    lazy: pd.DataFrame, plain: pd.DataFrame, column: str, at_rates: Sequence[pd.DataFrame]
+) -> float:
+    """The same, less the largest change by any rate, at the lowest clean loss that alpha = 100 and
+    a rate come to."""
+    by_rates = [np.abs(difference(slow, plain, column)) for slow in at_rates]
+    return lowest(np.abs(difference(lazy, plain, column)) - np.fmax.reduce(by_rates))
 
 
-def more_linear(records: Sequence[Record]) -> Iterable[Case]:
-    """Each measure at a smaller rate less that at .01, at the lowest clean loss both reach."""
+def slower(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks at a smaller rate, looks at .01, a measure of linearity)."""
     all_looks = looks(records, WRONG_LABELS)
     for rate in other_rates(all_looks):
         for measure in MEASURES:
-            for name, seed, gaps in differences(all_looks, measure, at_rate(rate), PLAIN):
-                yield Case(f"{title(name)}, rate {rate:g}, {measure}", seed, lowest(gaps))
+            for name, seed, *both in pairs(all_looks, at_rate(rate), PLAIN):
+                yield f"{title(name)}, rate {rate:g}, {measure}", seed, *both, measure
 
 
-def less_linear(records: Sequence[Record]) -> Iterable[Case]:
-    """Each measure at alpha = 100 less that at rate 1e-6, at the lowest clean loss both reach."""
+def lazy_beside_slow(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks at alpha = 100, looks at rate 1e-6, a measure of linearity)."""
     all_looks = looks(records, WRONG_LABELS)
     for measure in MEASURES:
-        for name, seed, gaps in differences(all_looks, measure, LAZY, at_rate(SMALLEST)):
-            yield Case(f"{title(name)}, {measure}", seed, lowest(gaps))
+        for name, seed, *both in pairs(all_looks, LAZY, at_rate(SMALLEST)):
+            yield f"{title(name)}, {measure}", seed, *both, measure
 
 
-def at_the_end(records: Sequence[Record]) -> Iterable[Case]:
-    """Each measure of linearity where training at rate 1e-6 ends; of a run that was stopped those
-    alone that have fallen too far already."""
+def lowest_gap(first: pd.DataFrame, second: pd.DataFrame, column: str) -> float:
+    """A column of the one less that of the other, at the lowest clean loss both reach."""
+    return lowest(difference(first, second, column))
+
+
+def smallest_rate(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks at rate 1e-6, whether its run came to its end)."""
     for record in records:
         for (name, _, lr, seed), frame in networks(looks([record], WRONG_LABELS)):
             if np.isclose(lr, SMALLEST):
-                for measure in MEASURES:
-                    last = float(frame[measure].iloc[-1])
-                    decided = reached_its_end(record) or last < DROPPED[0]
-                    yield Case(f"{title(name)}, {measure}", seed, last if decided else np.nan)
+                yield title(name), seed, frame, reached_its_end(record)
+
+
+def at_the_end(frame: pd.DataFrame, ended: bool) -> dict[str, float]:
+    """Each measure of linearity where training ends; of a run that was stopped those alone that
+    have fallen too far already."""
+    last = {measure: float(frame[measure].iloc[-1]) for measure in MEASURES}
+    return {name: value for name, value in last.items() if ended or value < DROPPED[0]}
 
 
 def at_rate(rate: float) -> dict[str, float]:
@@ -139,17 +154,12 @@ def other_rates(all_looks: pd.DataFrame) -> list[float]:
     return [rate for rate in sorted(set(all_looks["lr"])) if not np.isclose(rate, RATE)]
 
 
-def differences(
-    all_looks: pd.DataFrame,
-    column: str,
-    first: Mapping[str, float],
-    second: Mapping[str, float],
-    levels: Levels = every_level,
-) -> Iterator[tuple[str, int, np.ndarray]]:
-    """(experiment, seed, a column of the one network less that of the other at each clean loss)."""
-    for name, seed, *both in pairs(all_looks, first, second):
-        values = (at_losses(frame, column, "clean", levels(*both)) for frame in both)
-        yield name, seed, np.subtract(*values)
+def difference(
+    first: pd.DataFrame, second: pd.DataFrame, column: str, levels: Sequence[float] = CLEAN
+) -> np.ndarray:
+    """A column of the one less that of the other at each clean loss."""
+    of_first, of_second = (at_losses(frame, column, "clean", levels) for frame in (first, second))
+    return np.asarray(of_first - of_second)
 
 
 def furthest(gaps: np.ndarray) -> float:
@@ -170,7 +180,7 @@ CLAIMS = (
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
         experiments=PLAIN_ONES,
-        statistic=apart("noisy_known"),
+        statistic=by(beside_rates)(apart, column="noisy_known"),
         holds=below(0.05),
         threshold="ours, for `the same`: five points",
         unit=percent,
@@ -181,7 +191,7 @@ CLAIMS = (
         paper="the same trajectory, at least in the first part",
         number="largest difference from rate .01 at equal clean losses before either memorises",
         experiments=PLAIN_ONES,
-        statistic=apart("noisy_known", before_onset),
+        statistic=by(beside_rates)(apart, column="noisy_known", levels=before_onset),
         holds=below(0.05),
         threshold="ours, for `the same`: five points; the first part ends, for us, where the noisy "
         "loss of one of the two peaks",
@@ -195,7 +205,7 @@ CLAIMS = (
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
         experiments=PLAIN_ONES,
-        statistic=apart("test_known"),
+        statistic=by(beside_rates)(apart, column="test_known"),
         holds=below(0.05),
         threshold="that of noisy examples",
         seen="this was written",
@@ -208,8 +218,8 @@ CLAIMS = (
         number="difference of an accuracy between alpha = 100 and 1 at the lowest clean loss that "
         f"both and another rate reach, less the largest between rates there{PREMISE}",
         experiments=BOTH_REGIMES,
-        statistic=alpha_beyond_rates,
-        also=("alpha = 100 less alpha = 1 by clean loss", by_alpha),
+        statistic=by(with_rates)(beyond_rates),
+        also=("alpha = 100 less alpha = 1 by clean loss", by(each_accuracy)(by_alpha)),
         threshold="the order of the text",
         seen="this was written; and when the premise was set and the lowest loss took the place of "
         "that where accuracies differ most: by both former rules it is partly, for VGG11, which "
@@ -224,7 +234,7 @@ CLAIMS = (
         "rate .01",
         experiments=PLAIN_ONES,
         tables=WITH_LINEARITY,
-        statistic=more_linear,
+        statistic=by(slower)(lowest_gap),
         seen="this was written",
     ),
     figc1(
@@ -236,7 +246,7 @@ CLAIMS = (
         "rate 1e-6",
         experiments=(MLP, MLP_LAZY, RATES),
         tables=WITH_LINEARITY,
-        statistic=less_linear,
+        statistic=by(lazy_beside_slow)(lowest_gap),
     ),
     figc1(
         "rate-drops",
@@ -246,7 +256,7 @@ CLAIMS = (
         "stopped those below .85",
         experiments=(RATES,),
         tables=WITH_LINEARITY,
-        statistic=at_the_end,
+        statistic=by(smallest_rate)(at_the_end),
         holds=between(*DROPPED),
         threshold="the text's number, to its last digit",
         seen="this was written: the order alone had been judged; and when measures that may fall "

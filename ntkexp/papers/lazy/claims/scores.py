@@ -5,13 +5,12 @@ Levels and thresholds were set from the text before a run was looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Statistic, above, below, percent, sharing
+from ntkexp.claims.claim import above, below, percent, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import by
 from ntkexp.papers.lazy.claims.noise import (
     BY_LEVEL_SEEN,
     CLEAN,
@@ -21,10 +20,11 @@ from ntkexp.papers.lazy.claims.noise import (
     STAYS,
     THROUGHOUT,
     WITH_LINEARITY,
-    at_each,
+    at,
+    at_the_rate,
     decrease,
     least_linear,
-    of_each,
+    regimes,
 )
 from ntkexp.papers.lazy.curves import BY_SCORE, HIGHEST, LOWEST, TENTHS, at_levels, at_losses, mean
 from ntkexp.theory.float64 import Array
@@ -46,15 +46,31 @@ def easy_first(frame: pd.DataFrame) -> float:
     """Rank correlation of a tenth's place with its loss, mean over levels."""
     losses = np.stack([loss_of(frame, tenth) for tenth in TENTHS])
     reached = losses[:, ~np.isnan(losses).any(axis=0)]
-    ranks = [spearmanr(range(len(TENTHS)), column).statistic for column in reached.T]
-    return mean(np.array(ranks))
+    return mean(np.array([spearman(range(len(TENTHS)), column) for column in reached.T]))
 
 
-def plain_less_lazy(levels: Sequence[float], value: Callable[[pd.DataFrame], Array]) -> Statistic:
-    """A case a seed and level: a number of alpha = 1 less that of alpha = 100."""
-    return at_each(levels, lambda lazy, plain: value(plain) - value(lazy), BY_SCORE)
+def higher_loss(lazy: pd.DataFrame, plain: pd.DataFrame, tenth: str) -> dict[str, float]:
+    """A tenth's loss for alpha = 1 less that for alpha = 100, by level."""
+    return at(CLEAN, loss_of(plain, tenth) - loss_of(lazy, tenth))
 
 
+def lower_accuracy(lazy: pd.DataFrame, plain: pd.DataFrame) -> dict[str, float]:
+    """The lowest tenth's accuracy for alpha = 100 less that for alpha = 1, by level."""
+    return at(KNOWN, accuracy_of(lazy, LOWEST) - accuracy_of(plain, LOWEST))
+
+
+def wider_losses(lazy: pd.DataFrame, plain: pd.DataFrame) -> dict[str, float]:
+    """The lowest tenth's loss less the highest's, for alpha = 1 less that for alpha = 100."""
+    wide, narrow = (loss_of(net, LOWEST) - loss_of(net, HIGHEST) for net in (plain, lazy))
+    return at(CLEAN, wide - narrow)
+
+
+def wider_accuracies(lazy: pd.DataFrame, plain: pd.DataFrame) -> dict[str, float]:
+    wide, narrow = (accuracy_of(net, HIGHEST) - accuracy_of(net, LOWEST) for net in (plain, lazy))
+    return at(KNOWN, wide - narrow)
+
+
+by_regimes = by(regimes(BY_SCORE))
 fig52, figc5, figc6 = (
     sharing(
         f"lazy-{figure}-scores-",
@@ -68,7 +84,7 @@ fig52, figc5, figc6 = (
 CLAIMS = (
     fig52(
         "easy-first",
-        statistic=of_each(easy_first, columns=BY_SCORE),
+        statistic=by(at_the_rate(columns=BY_SCORE))(easy_first),
         says="Examples with high C-scores are learned faster, in both regimes",
         paper="faster",
         number="rank correlation of score and loss of tenths at equal mean training loss, mean "
@@ -78,9 +94,7 @@ CLAIMS = (
     ),
     fig52(
         "spread",
-        statistic=plain_less_lazy(
-            CLEAN, lambda frame: loss_of(frame, LOWEST) - loss_of(frame, HIGHEST)
-        ),
+        statistic=by_regimes(wider_losses),
         says="The effect is amplified in the non-linear regime: the tenths lie further apart",
         paper="amplified",
         number="loss of the lowest tenth less that of the highest at equal mean training loss, "
@@ -89,7 +103,7 @@ CLAIMS = (
     ),
     fig52(
         "linear",
-        statistic=of_each(least_linear, only=100.0, columns=BY_SCORE),
+        statistic=by(at_the_rate(100.0, BY_SCORE))(least_linear),
         says="For alpha = 100 the measures of linearity stay at 1",
         paper="essentially 1",
         number="the lowest of the three measures along training",
@@ -100,7 +114,7 @@ CLAIMS = (
     ),
     fig52(
         "not-linear",
-        statistic=decrease(BY_SCORE),
+        statistic=by(at_the_rate(1.0, BY_SCORE))(decrease),
         says="For alpha = 1 the measures of linearity fall steadily",
         paper="a steady decrease",
         number="rank correlation of a measure with the iteration",
@@ -111,7 +125,7 @@ CLAIMS = (
     ),
     figc5(
         "high",
-        statistic=plain_less_lazy(CLEAN, lambda frame: loss_of(frame, HIGHEST)),
+        statistic=by_regimes(higher_loss, tenth=HIGHEST),
         says="At equal training loss the examples with high C-scores have a lower loss in the "
         "non-linear regime",
         paper="lower",
@@ -121,7 +135,7 @@ CLAIMS = (
     ),
     figc5(
         "low",
-        statistic=plain_less_lazy(CLEAN, lambda frame: loss_of(frame, LOWEST)),
+        statistic=by_regimes(higher_loss, tenth=LOWEST),
         says="And the examples with low C-scores a higher one",
         paper="conversely",
         number=f"loss of the lowest tenth, alpha = 1 less alpha = 100{PREMISE}",
@@ -129,7 +143,7 @@ CLAIMS = (
     ),
     figc6(
         "lowest-faster",
-        statistic=plain_less_lazy(KNOWN, lambda frame: -accuracy_of(frame, LOWEST)),
+        statistic=by_regimes(lower_accuracy),
         says="Examples with low C-scores are learned comparatively faster in the linear regime",
         paper="faster",
         number="accuracy on the lowest tenth at training accuracies of .8, .9 and .95, alpha = 100 "
@@ -139,9 +153,7 @@ CLAIMS = (
     ),
     figc6(
         "accuracies-spread",
-        statistic=plain_less_lazy(
-            KNOWN, lambda frame: accuracy_of(frame, HIGHEST) - accuracy_of(frame, LOWEST)
-        ),
+        statistic=by_regimes(wider_accuracies),
         says="The accuracies of the tenths are more spread in the non-linear regime",
         paper="more spread",
         number="accuracy of the highest tenth less that of the lowest, alpha = 1 less "

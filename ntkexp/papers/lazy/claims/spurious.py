@@ -6,16 +6,14 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import (
     SIGN,
-    Case,
     Section,
-    Statistic,
     above,
     below,
     percent,
@@ -23,6 +21,7 @@ from ntkexp.claims.claim import (
     sharing,
 )
 from ntkexp.claims.horizon import OWN_END, Horizon, either
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.curves import at_levels, mean
 from ntkexp.papers.lazy.spurious_curves import (
     CELEBA_KIND,
@@ -66,14 +65,19 @@ WHERE_FITTED = Horizon(
 )
 
 
-def of_networks(value: Callable[[str, Looks], float]) -> Statistic:
-    """One case for the networks of a seed, that differ in alpha alone."""
+def each_seed(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, experiment, looks at its networks by alpha)."""
+    for experiment, seed, looks in networks(curves(records)):
+        yield TITLES[experiment], seed, experiment, looks
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for experiment, seed, looks in networks(curves(records)):
-            yield Case(TITLES[experiment], seed, value(experiment, looks))
 
-    return cases
+def robust(_: str, looks: Looks, split: str, pair: tuple[float, float]) -> float:
+    """Accuracy without the attribute at equal accuracy with it."""
+    return gap(looks, f"{split}_without", f"{split}_with", WITH, pair)
+
+
+def in_phase_1(experiment: str, looks: Looks, pair: tuple[float, float]) -> float:
+    return gap(looks, "test_all", "train_all", PHASE_1[experiment], pair)
 
 
 def gap(
@@ -103,9 +107,9 @@ def _fits(frame: pd.DataFrame) -> bool:
     return bool(frame["train_all"].max() >= FITTED)
 
 
-def apart_at_the_end(records: Sequence[Record]) -> Iterable[Case]:
-    """A case for the networks of a seed: the range of their last test accuracies, in standard
-    deviations of such an accuracy over all seeds that have fitted; nan where there is one seed."""
+def with_spread(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, looks by alpha, the standard deviation of a last test accuracy over all seeds
+    that have fitted; nan where there is one seed)."""
     together = list(networks(curves(records)))
     last = pd.DataFrame(
         [
@@ -118,9 +122,12 @@ def apart_at_the_end(records: Sequence[Record]) -> Iterable[Case]:
     )
     spread = last.groupby(["experiment", "alpha"])["accuracy"].std().groupby("experiment").max()
     for experiment, seed, looks in together:
-        if fitted(looks) is not None:
-            apart = gap_at_the_end(experiment, looks) / float(spread[experiment])
-            yield Case(TITLES[experiment], seed, apart)
+        yield TITLES[experiment], seed, looks, float(spread.get(experiment, np.nan))
+
+
+def apart_at_the_end(looks: Looks, spread: float) -> float:
+    """The range of the last test accuracies of a seed, in standard deviations."""
+    return gap_at_the_end("", looks) / spread
 
 
 def gap_at_the_end(_: str, looks: Looks) -> float:
@@ -130,27 +137,15 @@ def gap_at_the_end(_: str, looks: Looks) -> float:
     return float(np.ptp([frame["test_all"].iloc[-1] for frame in three.values()]))
 
 
-def advantage(alpha: float) -> Statistic:
+def advantage(_: str, looks: Looks, alpha: float) -> float:
     """The last test accuracy for another alpha less that for alpha = 100."""
-
-    def value(_: str, looks: Looks) -> float:
-        three = fitted(looks)
-        if three is None:
-            return float("nan")
-        return float(three[alpha]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
-
-    return of_networks(value)
+    three = fitted(looks)
+    if three is None:
+        return float("nan")
+    return float(three[alpha]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
 
 
-def _robust(split: str, pair: tuple[float, float]) -> Statistic:
-    column, against = f"{split}_without", f"{split}_with"
-    return of_networks(lambda _, looks: gap(looks, column, against, WITH, pair))
-
-
-def _phase_1(pair: tuple[float, float]) -> Statistic:
-    return of_networks(lambda name, looks: gap(looks, "test_all", "train_all", PHASE_1[name], pair))
-
-
+by_seed = by(each_seed)
 EQUAL_WITH = "accuracy without the attribute at accuracies with it of .6, .7, .8 and .9"
 LIMIT_STANDS_IN = "the linearised network for alpha = 100 where that has not fitted"
 PHASE = (
@@ -181,24 +176,24 @@ CLAIMS = (
         "linear regime, on training images",
         paper="increases faster in the linear regime",
         number=f"{EQUAL_WITH}, alpha = 100 less alpha = 1",
-        statistic=_robust("train", (LAZY, PLAIN)),
-        also=("less alpha = .5", _robust("train", (LAZY, HASTY))),
+        statistic=by_seed(robust, split="train", pair=(LAZY, PLAIN)),
+        also=("less alpha = .5", by_seed(robust, split="train", pair=(LAZY, HASTY))),
     ),
     claim(
         "robust-test",
         says="A similar trend holds for test examples",
         paper="a similar trend",
         number=f"{EQUAL_WITH}, alpha = 100 less alpha = 1",
-        statistic=_robust("test", (LAZY, PLAIN)),
-        also=("less alpha = .5", _robust("test", (LAZY, HASTY))),
+        statistic=by_seed(robust, split="test", pair=(LAZY, PLAIN)),
+        also=("less alpha = .5", by_seed(robust, split="test", pair=(LAZY, HASTY))),
     ),
     claim(
         "phase-1",
         says="In the first phase the test accuracy is higher for alpha = 100 than for other runs",
         paper="higher",
         number=f"{PHASE}, alpha = 100 less alpha = 1",
-        statistic=_phase_1((LAZY, PLAIN)),
-        also=("less alpha = .5", _phase_1((LAZY, HASTY))),
+        statistic=by_seed(in_phase_1, pair=(LAZY, PLAIN)),
+        also=("less alpha = .5", by_seed(in_phase_1, pair=(LAZY, HASTY))),
         seen=NARROWED,
     ),
     claim(
@@ -206,7 +201,7 @@ CLAIMS = (
         says="In the first phase the test accuracy is lowest for alpha = .5",
         paper="not said",
         number=f"{PHASE}, alpha = 1 less alpha = .5",
-        statistic=_phase_1((PLAIN, HASTY)),
+        statistic=by_seed(in_phase_1, pair=(PLAIN, HASTY)),
         threshold="ours: the sign; the text's hierarchy is of alpha = 100 and the other two",
         section=Section.ours,
         seen=f"{NARROWED}; and when this was no longer counted as a statement of the text",
@@ -219,7 +214,7 @@ CLAIMS = (
         f"an accuracy over all seeds that have fitted, {LIMIT_STANDS_IN}",
         experiments=(*EXPERIMENTS, FITTED_LIMIT),
         horizon=WHERE_FITTED,
-        statistic=apart_at_the_end,
+        statistic=by(with_spread)(apart_at_the_end),
         holds=below(2.0),
         threshold="ours, for `converge`: no further apart than seeds are, by two of their standard "
         "deviations",
@@ -227,7 +222,7 @@ CLAIMS = (
         seen="this took the place of the gap at the end over that in the first phase, which is "
         "lost in its seeds, and when all seeds took the place of the two whose three networks have "
         "fitted; by each of them it fails",
-        also=("the gap itself", of_networks(gap_at_the_end)),
+        also=("the gap itself", by_seed(gap_at_the_end)),
     ),
     claim(
         "phase-2-advantage",
@@ -237,8 +232,8 @@ CLAIMS = (
         number=f"last test accuracy, alpha = 1 less alpha = 100, {LIMIT_STANDS_IN}",
         experiments=(*WATERBIRDS_KIND, FITTED_LIMIT),
         horizon=WHERE_FITTED,
-        statistic=advantage(PLAIN),
-        also=("alpha = .5 less alpha = 100", advantage(HASTY)),
+        statistic=by_seed(advantage, alpha=PLAIN),
+        also=("alpha = .5 less alpha = 100", by_seed(advantage, alpha=HASTY)),
         threshold=f"{SIGN}: that it is slight is not judged",
     ),
 )

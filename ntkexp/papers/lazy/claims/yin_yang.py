@@ -2,93 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import (
-    Case,
     Claim,
     Interval,
-    Statistic,
     above,
     below,
     between,
     sharing,
     times,
 )
-from ntkexp.results.record import Record
+from ntkexp.claims.statistics import by_run
 
 EXPERIMENTS = ("lazy/yin_yang_maps",)
 # Steps; the text has "after the very first few iterations".
 FIRST = 100
 
 
-def advantage(area: str) -> Statistic:
+def by_level(table: pd.DataFrame, number: Callable[[pd.DataFrame], float]) -> dict[str, float]:
+    """A number of the rows of each level, the highest loss first."""
+    levels = sorted(table.groupby("level"), reverse=True)
+    return {f"loss {level:g}": number(rows) for level, rows in levels}
+
+
+def advantage(yin_yang_areas: pd.DataFrame, area: str) -> dict[str, float]:
     """Non-linear less linear test loss in an area at each level, mean over the seeds."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        return _of_levels(records, area, lambda difference: float(difference.mean()))
-
-    return cases
+    return by_level(yin_yang_areas[yin_yang_areas["area"] == area], mean_gap)
 
 
-def in_errors(area: str) -> Statistic:
+def in_errors(yin_yang_areas: pd.DataFrame, area: str) -> dict[str, float]:
     """The advantage in units of its standard error over the seeds."""
+    return by_level(yin_yang_areas[yin_yang_areas["area"] == area], mean_gap_in_errors)
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        return _of_levels(records, area, lambda d: float(d.mean() / standard_error(d)))
 
-    return cases
+def mean_gap(rows: pd.DataFrame) -> float:
+    return float((rows["non_linear"] - rows["linear"]).mean())
+
+
+def mean_gap_in_errors(rows: pd.DataFrame) -> float:
+    gap = rows["non_linear"] - rows["linear"]
+    return float(gap.mean() / standard_error(gap))
 
 
 def standard_error(values: pd.Series) -> float:
     return float(values.std() / np.sqrt(len(values)))
 
 
-def _of_levels(
-    records: Sequence[Record], area: str, value: Callable[[pd.Series], float]
-) -> Iterable[Case]:
-    for record in records:
-        areas = record.tables["yin_yang_areas"]
-        of_area = areas[areas["area"] == area]
-        for level, rows in sorted(of_area.groupby("level"), reverse=True):
-            yield Case(f"loss {level:g}", 0, value(rows["non_linear"] - rows["linear"]))
+def speed_up(yin_yang_reached: pd.DataFrame) -> dict[str, float]:
+    """By level, steps of the linear over those of the non-linear run of a seed, the median over
+    seeds."""
+    return by_level(yin_yang_reached, median_ratio)
 
 
-def speed_up(records: Sequence[Record]) -> Iterable[Case]:
-    """Steps of the linear over those of the non-linear run of a seed, the median over seeds.
-
-    A linear run that did not come below the level took longer than any: it counts as infinite.
-    """
-    for record in records:
-        reached = record.tables["yin_yang_reached"]
-        for level, rows in sorted(reached.groupby("level"), reverse=True):
-            steps = rows.pivot(index="seed", columns="regime", values="step")
-            comparable = steps[steps["non_linear"].notna()].astype(float)
-            ratio = comparable["linear"].fillna(np.inf) / comparable["non_linear"]
-            yield Case(f"loss {level:g}", 0, float(ratio.median()))
+def median_ratio(reached: pd.DataFrame) -> float:
+    """A linear run that did not come below the level took longer than any: it counts as
+    infinite."""
+    steps = reached.pivot(index="seed", columns="regime", values="step")
+    comparable = steps[steps["non_linear"].notna()].astype(float)
+    return float((comparable["linear"].fillna(np.inf) / comparable["non_linear"]).median())
 
 
-def early_falls(records: Sequence[Record]) -> Iterable[Case]:
+def early_falls(yin_yang_progress: pd.DataFrame) -> float:
     """By how much the median loss of the non-linear runs has fallen in the first steps, over the
     same of the linear ones."""
-    for record in records:
-        progress = record.tables["yin_yang_progress"]
-        medians = progress.pivot(index="step", columns="regime", values="median")
-        if FIRST in medians.index:
-            fall = {regime: float(of[0] - of[FIRST]) for regime, of in medians.items()}
-            yield Case("", 0, fall["non_linear"] / fall["linear"])
+    medians = yin_yang_progress.pivot(index="step", columns="regime", values="median")
+    if FIRST not in medians.index:
+        return float("nan")
+    falls = {regime: float(of[0] - of[FIRST]) for regime, of in medians.items()}
+    return falls["non_linear"] / falls["linear"]
 
 
-def uneven(records: Sequence[Record]) -> Iterable[Case]:
-    """The share of the points of the square at which the regimes differ by another amount than on
-    average, by more than two standard errors."""
-    for record in records:
-        for level, rows in sorted(record.tables["yin_yang_maps"].groupby("level"), reverse=True):
-            away = (rows["difference"] - rows["difference"].mean()) / rows["standard_error"]
-            yield Case(f"loss {level:g}", 0, float((away.abs() > 2).mean()))
+def uneven(yin_yang_maps: pd.DataFrame) -> dict[str, float]:
+    """By level, the share of the points of the square at which the regimes differ by another amount
+    than on average, by more than two standard errors."""
+    return by_level(yin_yang_maps, share_away)
+
+
+def share_away(rows: pd.DataFrame) -> float:
+    away = (rows["difference"] - rows["difference"].mean()) / rows["standard_error"]
+    return float((away.abs() > 2).mean())
 
 
 claim = sharing(
@@ -106,10 +102,10 @@ def _area(area: str, says: str, holds: Interval) -> Claim:
         says=says,
         number="test loss there at equal training loss, non-linear less linear: mean over seeds in "
         "units of its standard error, at every threshold",
-        statistic=in_errors(area),
+        statistic=by_run(in_errors, area=area),
         holds=holds,
         threshold="the sign of the text's word, beyond two standard errors",
-        also=("the mean", advantage(area)),
+        also=("the mean", by_run(advantage, area=area)),
         seen="the sign of the mean alone, by which all three hold, became this",
     )
 
@@ -119,7 +115,7 @@ CLAIMS = (
         "speed-up",
         says="Training is faster in the non-linear regime, at every threshold",
         number="steps to the threshold, linear over non-linear, median over seeds",
-        statistic=speed_up,
+        statistic=by_run(speed_up),
         holds=above(1.0),
         paper="a speed-up",
         tables=("yin_yang_reached",),
@@ -129,7 +125,7 @@ CLAIMS = (
         "first-iterations",
         says="In the very first iterations both regimes are equally fast",
         number=f"fall of the median training loss in {FIRST} steps, non-linear over linear",
-        statistic=early_falls,
+        statistic=by_run(early_falls),
         holds=between(0.98, 1.02),
         paper="a speed-up only after the very first few iterations",
         threshold="ours: two per cent",
@@ -142,7 +138,7 @@ CLAIMS = (
         says="The differences of the test loss are not uniformly spread",
         number="share of the points of the square where the difference is further from its mean "
         "than two standard errors",
-        statistic=uneven,
+        statistic=by_run(uneven),
         holds=above(0.25),
         paper="not uniformly",
         threshold="ours: one point in four, where chance gives one in twenty",

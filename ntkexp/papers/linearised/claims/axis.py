@@ -5,12 +5,13 @@ All thresholds were set before the runs, but that of `single`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
-from ntkexp.papers.linearised.axis import TITLES, Trained, trained
+from ntkexp.claims.claim import Claim, Section, Statistic, above, between, sharing
+from ntkexp.claims.statistics import Group, by, together, with_words
+from ntkexp.papers.linearised.kernels import KERNELS, Trained, trained
 from ntkexp.results.record import Record
 
 CENTILE = 99
@@ -18,15 +19,22 @@ TEN_AXES = 10
 LITTLE = between(0.5, 2.0)
 
 
-def on(split: str, value: Callable[[Trained], float]) -> Statistic:
-    """A case for each network, on images of a split."""
+def on_training_images(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, a network with its alignments before and after)."""
+    return on("train", records)
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for net in trained(records):
-            if net.split == split and len(net.ratios) > TEN_AXES:
-                yield Case(f"{net.title}, j = {net.task}", net.seed, value(net))
 
-    return cases
+def on_test_images(records: Sequence[Record]) -> Iterator[Group]:
+    return on("test", records)
+
+
+def on(split: str, records: Sequence[Record]) -> Iterator[Group]:
+    for net in trained(records):
+        if net.split == split and len(net.ratios) > TEN_AXES:
+            yield f"{net.title}, j = {net.task}", net.seed, net
+
+
+on_training, on_test = by(on_training_images), by(on_test_images)
 
 
 def over_the_next(net: Trained) -> float:
@@ -48,15 +56,6 @@ def outside(net: Trained) -> float:
     return float(np.mean([value not in LITTLE for value in net.over_trace.drop(net.task)]))
 
 
-def beside_the_trace(records: Sequence[Record]) -> Iterable[Case]:
-    for name, value in (
-        ("share", outside),
-        ("by the sum", lambda net: other_median(net, "over_sum")),
-    ):
-        for case in on("train", value)(records):
-            yield case._replace(panel=f"{case.panel}, {name}")
-
-
 def share_of_growth(net: Trained) -> float:
     """The task's part of the squared deviations of alpha_T / alpha_0 from their median."""
     deviations = (net.ratios - net.ratios.median()) ** 2
@@ -68,34 +67,43 @@ def share_of_rest(net: Trained) -> float:
     return float((net.axes["labels"] - net.axes["none"]) / (1 - net.axes["none"]))
 
 
+def explained(net: Trained, axis: str) -> float:
+    """R^2 with an axis."""
+    return float(net.axes[axis])
+
+
+def more_than_another(net: Trained) -> float:
+    return explained(net, "labels") - explained(net, "other")
+
+
 claim = sharing(
     "linearised-axis-",
     figure="7, 14, 15",
-    experiments=tuple(TITLES),
+    experiments=tuple(KERNELS),
     tables=("function_alignment", "one_axis"),
     threshold="ours",
     paper="grows far more than of any other function",
 )
 
 
-def largest(name: str, split: str, images: str) -> Claim:
+def largest(name: str, images: str, statistic: Statistic) -> Claim:
     return claim(
         name,
         says=f"The alignment with the function that was trained on grows most, on {images} images",
         number="alpha_T / alpha_0 of the task over the largest of all others",
-        statistic=on(split, over_the_next),
+        statistic=statistic,
         holds=above(1.0),
     )
 
 
 CLAIMS = (
-    largest("largest", "train", "training"),
-    largest("largest-test", "test", "test"),
+    largest("largest", "training", on_training(over_the_next)),
+    largest("largest-test", "test", on_test(over_the_next)),
     claim(
         "spike",
         says="It is a spike: twice what all but a hundredth of the others have, on training images",
         number="alpha_T / alpha_0 of the task over the 99th centile of the others",
-        statistic=on("train", over_most),
+        statistic=on_training(over_most),
         holds=above(2.0),
     ),
     claim(
@@ -103,7 +111,7 @@ CLAIMS = (
         says="The rest of the spectrum is little affected",
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others, training images",
-        statistic=on("train", lambda net: other_median(net, "ratios")),
+        statistic=on_training(other_median, ratios="ratios"),
         holds=LITTLE,
         seen="this was written: it was 30 in a trial on an MLP",
     ),
@@ -112,11 +120,14 @@ CLAIMS = (
         says="Relative to its trace the rest of the kernel's spectrum is little affected",
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others over tr K_T / tr K_0, training images",
-        statistic=on("train", lambda net: other_median(net, "over_trace")),
+        statistic=on_training(other_median, ratios="over_trace"),
         holds=LITTLE,
         also=(
             "share of the others not in .5 to 2; their median over the growth of the sum of alpha",
-            beside_the_trace,
+            together(
+                with_words("share", on_training(outside)),
+                with_words("by the sum", on_training(other_median, ratios="over_sum")),
+            ),
         ),
     ),
     claim(
@@ -125,13 +136,13 @@ CLAIMS = (
         "what a factor leaves",
         paper="mostly happens in a single functional axis",
         number="share of what a factor leaves that the task's axis explains, training images",
-        statistic=on("train", share_of_rest),
+        statistic=on_training(share_of_rest),
         holds=above(0.5),
         threshold="the text's word: mostly",
         seen="this was written",
         also=(
             "its part of the squared deviations of alpha_T / alpha_0 from their median",
-            on("train", share_of_growth),
+            on_training(share_of_growth),
         ),
     ),
     claim(
@@ -141,9 +152,9 @@ CLAIMS = (
         "than another task's axis",
         paper="not said",
         number="R² with the task's axis less that with another's, training images",
-        statistic=on("train", lambda net: float(net.axes["labels"] - net.axes["other"])),
+        statistic=on_training(more_than_another),
         holds=above(0.0),
         section=Section.ours,
-        also=("R² with the task's axis", on("train", lambda net: float(net.axes["labels"]))),
+        also=("R² with the task's axis", on_training(explained, axis="labels")),
     ),
 )

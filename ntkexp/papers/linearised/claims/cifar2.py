@@ -3,23 +3,19 @@ judged by those of LeNet's gap when its runs were there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
-from ntkexp.papers.linearised.cifar2 import (
-    NETS,
-    STEPS,
-    by_size,
-    energies,
-    gaps,
-    last_accuracy,
-    net_of,
-)
-from ntkexp.papers.linearised.tasks import LINEAR, experiments
+from ntkexp.claims.statistics import Group, by
+from ntkexp.papers.linearised.kernels import energies
+from ntkexp.papers.linearised.tasks import LINEAR, NETS, STEPS, by_size, experiments, gaps, net_of
+from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import Record
 
 # Table 1: energy concentration at both ends of training, and accuracy.
@@ -31,74 +27,105 @@ SIZES = {net: experiments(f"linearised/sizes_{net}") for net in TABLE_1}
 FEW, MANY = 256, 16_384
 
 
-def advantage(records: Sequence[Record]) -> Iterable[Case]:
-    """Accuracy of each network less that of its linearisation, all of CIFAR2."""
-    by_experiment = {record.experiment: record for record in records}
+def with_linearisation(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, evals of a network, those of its linearisation), on all of CIFAR2."""
+    runs = {record.experiment: record for record in records}
     for record in records:
-        if (linear := by_experiment.get(record.experiment + LINEAR)) is not None:
-            gap = last_accuracy(record) - last_accuracy(linear)
-            yield Case(NETS[net_of(record)], record.seed, gap)
+        if (linear := runs.get(record.experiment + LINEAR)) is not None:
+            panel = NETS[net_of(record)]
+            yield panel, record.seed, record.tables["evals"], linear.tables["evals"]
 
 
-def of_energies(value: Callable[[str, pd.Series], float]) -> Statistic:
-    """A case a network, from its energies by step."""
+def advantage(network: pd.DataFrame, linear: pd.DataFrame) -> float:
+    return last(network) - last(linear)
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for net, table in energies(records).items():
-            yield Case(NETS[net], 0, value(net, table["labels"]))
+
+def each_energy(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, net, the labels' energy by step)."""
+    for net, table in energies(records).items():
+        yield NETS[net], 0, net, table["labels"]
+
+
+def start_off(net: str, energy: pd.Series) -> float:
+    """The energy at the start less the table's."""
+    return float(energy.iloc[0]) - TABLE_1[net][0]
+
+
+def growth(net: str, energy: pd.Series) -> float:
+    return float(energy.iloc[-1] - energy.iloc[0])
+
+
+def neighbours(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the energies of two networks that follow each other in `NETS`)."""
+    tables = energies(records)
+    for before, net in pairwise(NETS):
+        if {before, net} <= tables.keys():
+            panel = f"{NETS[net]} less {NETS[before]}"
+            yield panel, 0, tables[before]["labels"], tables[net]["labels"]
+
+
+def gain_at_end(before: pd.Series, energy: pd.Series) -> float:
+    return float(energy.iloc[-1]) - float(before.iloc[-1])
+
+
+def each_net(records: Sequence[Record]) -> Iterator[Group]:
+    for record in records:
+        yield NETS[net_of(record)], record.seed, net_of(record), record.tables["evals"]
+
+
+def accuracy_off(net: str, evals: pd.DataFrame) -> float:
+    """Test accuracy less the table's."""
+    return last(evals) - TABLE_1[net][2]
+
+
+def gaps_by_size(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the gaps of a network to its linearisation by size)."""
+    for net in dict.fromkeys(map(net_of, records)):
+        gap = gaps(by_size(records), net)
+        if {FEW, MANY} <= {*gap}:
+            for seed, row in gap.iterrows():
+                yield NETS[net], int(str(seed)), row
+
+
+def growth_of_gap(gap: pd.Series) -> float:
+    """The gap at 16,384 images less that at 256."""
+    return float(gap[MANY] - gap[FEW])
+
+
+def mean_over_seeds(statistic: Statistic) -> Statistic:
+    def cases(records: Sequence[Record]) -> Iterator[Case]:
+        found = [case for case in statistic(records) if not np.isnan(case.value)]
+        if found:
+            mean = fmean(case.value for case in found)
+            yield Case(f"{found[0].panel}, mean over seeds", 0, mean)
 
     return cases
 
 
-def order_at_end(records: Sequence[Record]) -> Iterable[Case]:
-    """The last energy of each network less that of the one before it in `NETS`."""
-    ends = {net: float(table["labels"].iloc[-1]) for net, table in energies(records).items()}
-    for before, net in pairwise(NETS):
-        if {before, net} <= ends.keys():
-            yield Case(f"{NETS[net]} less {NETS[before]}", 0, ends[net] - ends[before])
-
-
-def accuracy_off(records: Sequence[Record]) -> Iterable[Case]:
-    for record in records:
-        net = net_of(record)
-        yield Case(NETS[net], record.seed, last_accuracy(record) - TABLE_1[net][2])
-
-
-def growth_of_gap(records: Sequence[Record]) -> Iterable[Case]:
-    """The gap at 16,384 images less that at 256, of each seed; of one network's runs."""
-    for net in dict.fromkeys(map(net_of, records)):
-        gap = gaps(by_size(records), net)
-        if {FEW, MANY} <= {*gap}:
-            for seed, value in (gap[MANY] - gap[FEW]).dropna().items():
-                yield Case(NETS[net], int(str(seed)), float(value))
-
-
-def mean_growth_of_gap(records: Sequence[Record]) -> Iterable[Case]:
-    cases = list(growth_of_gap(records))
-    if cases:
-        mean = float(np.mean([case.value for case in cases]))
-        yield Case(f"{cases[0].panel}, mean over seeds", 0, mean)
-
-
-def least_growth_of_distance(records: Sequence[Record]) -> Iterable[Case]:
-    """By each net and seed the least growth of the network's distance from one size to the next."""
+def each_distance(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, how far a network's weights moved, by size)."""
     frame = by_size(records)
-    networks = frame[frame["whose"] == "network"]
-    for (net, seed), rows in networks.groupby(["net", "seed"]):
-        distances = rows.sort_values("size")["distance"].to_numpy()
-        if len(distances) > 2:
-            yield Case(NETS[str(net)], int(str(seed)), float(np.diff(distances).min()))
+    for (net, seed), rows in frame[frame["whose"] == "network"].groupby(["net", "seed"]):
+        yield NETS[str(net)], int(str(seed)), rows.set_index("size")["distance"].sort_index()
 
 
-def steps_alone(records: Sequence[Record]) -> Iterable[Case]:
-    """The distance of 256 images trained for the updates of 4,096, over that of 4,096."""
+def least_growth(distances: pd.Series) -> float:
+    """From one size to the next; of two sizes nothing is said."""
+    return float(np.diff(distances).min()) if len(distances) > 2 else float("nan")
+
+
+def same_updates(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the distances of 256 images for the updates of 4,096, that of 4,096)."""
     frame = by_size(records)
     rows = frame[(frame["net"] == "mlp") & (frame["whose"] == "network") & (frame["size"] == 4096)]
-    distances = rows.set_index("seed")["distance"]
+    of_4096: dict[Any, float] = dict(zip(rows["seed"], rows["distance"], strict=True))
     for record in records:
-        if record.experiment == STEPS and record.seed in distances.index:
-            moved = record.tables["distance"].sort_values("step")["distance"].iloc[-1]
-            yield Case("MLP", record.seed, float(moved / distances[record.seed]))
+        if record.experiment == STEPS and record.seed in of_4096:
+            yield "MLP", record.seed, record.tables["distance"], of_4096[record.seed]
+
+
+def steps_alone(distance: pd.DataFrame, of_4096: float) -> float:
+    return float(distance.sort_values("step")["distance"].iloc[-1] / of_4096)
 
 
 table1 = sharing(
@@ -115,9 +142,11 @@ def gap_claims(net: str, end: str = "", seen: str = "") -> Iterator[Claim]:
     title = {"mlp": "an MLP", "lenet": "LeNet"}[net]
     for name, says, number, statistic, bound in (
         ("gap-grows", f"{title} gains on its linearisation, in each seed",
-         "gap of test accuracies at 16,384 images less that at 256", growth_of_gap, 0.0),
+         "gap of test accuracies at 16,384 images less that at 256",
+         by(gaps_by_size)(growth_of_gap), 0.0),
         ("mean-gap-grows", f"{title} gains two points on its linearisation",
-         "mean over seeds of the gap at 16,384 images less that at 256", mean_growth_of_gap, 0.02),
+         "mean over seeds of the gap at 16,384 images less that at 256",
+         mean_over_seeds(by(gaps_by_size)(growth_of_gap)), 0.02),
     ):  # fmt: skip
         yield fig5(
             name + end,
@@ -141,7 +170,7 @@ CLAIMS = (
         number="test accuracy of the network less that of its linearisation",
         experiments=tuple(name + end for name in BASE for end in ("", LINEAR)),
         tables=("evals",),
-        statistic=advantage,
+        statistic=by(with_linearisation)(advantage),
         holds=above(0.01),
         threshold="ours",
     ),
@@ -151,7 +180,7 @@ CLAIMS = (
         says="At the start 50 eigenvectors hold as much of CIFAR2's labels as in Table 1",
         paper="26.0 % for the MLP, 25.8 % for LeNet",
         number="energy concentration at initialisation less the table's",
-        statistic=of_energies(lambda net, ec: float(ec.iloc[0]) - TABLE_1[net][0]),
+        statistic=by(each_energy)(start_off),
         holds=between(-0.03, 0.03),
         threshold="ours, for other initialisations and JPEG copies",
     ),
@@ -161,7 +190,7 @@ CLAIMS = (
         paper="from 26.0 to 63.6 % for the MLP, from 25.8 to 83.0 % for LeNet, from 22.7 to 96.7 % "
         "for ResNet18",
         number="energy concentration at the end less that at the start",
-        statistic=of_energies(lambda _, ec: float(ec.iloc[-1] - ec.iloc[0])),
+        statistic=by(each_energy)(growth),
         holds=above(0.2),
         threshold="ours",
     ),
@@ -171,7 +200,7 @@ CLAIMS = (
         "in LeNet",
         paper="63.6, 83.0 and 96.7 %",
         number="energy concentration less that of the network before",
-        statistic=order_at_end,
+        statistic=by(neighbours)(gain_at_end),
         holds=above(0.0),
         threshold="the text",
     ),
@@ -181,7 +210,7 @@ CLAIMS = (
         says="Both are as accurate as in Table 1",
         paper="67.6 % for the MLP, 75.0 % for LeNet",
         number="test accuracy less the table's",
-        statistic=accuracy_off,
+        statistic=by(each_net)(accuracy_off),
         holds=between(-0.02, 0.02),
         threshold="ours",
     ),
@@ -193,7 +222,7 @@ CLAIMS = (
         says="The more images, the farther the weights of a network move",
         paper="closer to initialisation with small sets",
         number="least growth of |theta_T - theta_0| from one size to the next",
-        statistic=least_growth_of_distance,
+        statistic=by(each_distance)(least_growth),
         holds=above(0.0),
         threshold="the text",
     ),
@@ -203,7 +232,7 @@ CLAIMS = (
         says="Ours: it is the images and not the updates that move the weights",
         paper="not said",
         number="|theta_T - theta_0| of 256 images for the updates of 4,096, over that of 4,096",
-        statistic=steps_alone,
+        statistic=by(same_updates)(steps_alone),
         holds=between(0.0, 0.7),
         threshold="ours",
         section=Section.ours,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
-from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, above, below, each_run, sharing
-from ntkexp.papers.linearised.numbers import ranks
+from ntkexp.claims.claim import above, below, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import Group, by, by_run
+from ntkexp.papers.linearised.claims.numbers import by_model, rank
 from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
 
@@ -17,44 +18,44 @@ NETWORK = "linearised/separable"
 LEARNED = 0.9
 
 
+def each_pair(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, a network and its linearisation, kernel regressions on all tasks)."""
+    regression = by_task(records, "kernel_regression")
+    for pair in pairs(records):
+        yield "", pair.seed, pair, regression
+
+
 def learned(pair: Pair) -> pd.Index:
     """The tasks on which the network has `LEARNED`."""
     return pair.network.index[pair.network["accuracy"] >= LEARNED]
 
 
-def mean_gap(records: Sequence[Record]) -> Iterable[Case]:
+def mean_gap(pair: Pair, regression: pd.DataFrame) -> dict[str, float]:
     """Test accuracy of the network less that of its linearisation, mean over learned tasks."""
-    for pair in pairs(records):
-        if len(at := learned(pair)):
-            yield Case(f"{len(at)} tasks", pair.seed, float(pair.gap[at].mean()))
+    at = learned(pair)
+    return {f"{len(at)} tasks": float(pair.gap[at].mean())} if len(at) else {}
 
 
-def other_gaps(records: Sequence[Record]) -> Iterable[Case]:
+def other_gaps(pair: Pair, regression: pd.DataFrame) -> dict[str, float]:
     """The gap over all tasks, and that to kernel regression over learned ones and all."""
-    regression = by_task(records, "kernel_regression")
-    for pair in pairs(records):
-        whole = pair.gap.index
-        yield Case(f"all {len(whole)} tasks", pair.seed, float(pair.gap.mean()))
-        if len(regression):
-            test = regression[regression["split"] == "test"].groupby("data.index")["accuracy"]
-            gap = pair.network["accuracy"] - test.mean()
-            for at in (learned(pair), whole):
-                name = f"{len(at)} tasks, kernel regression"
-                yield Case(name, pair.seed, float(gap[at].mean()))
+    whole = pair.gap.index
+    found = {f"all {len(whole)} tasks": float(pair.gap.mean())}
+    if len(regression):
+        test = regression[regression["split"] == "test"].groupby("data.index")["accuracy"]
+        gap = pair.network["accuracy"] - test.mean()
+        for at in (learned(pair), whole):
+            found[f"{len(at)} tasks, kernel regression"] = float(gap[at].mean())
+    return found
 
 
-def ranks_of_the_mean(record: Record) -> float:
-    table = record.tables["directions"]
-    return float(spearmanr(table["alignment"], table["gaussian"]).statistic)
+def ranks_of_the_mean(directions: pd.DataFrame) -> float:
+    return spearman(directions["alignment"], directions["gaussian"])
 
 
-def ratios_of_the_mean(records: Sequence[Record]) -> Iterable[Case]:
+def ratios_of_the_mean(directions: pd.DataFrame) -> dict[str, float]:
     """Alignment under the mean derivative over that at the origin, first and last direction."""
-    for record in records:
-        table = record.tables["directions"]
-        ratios = table["gaussian"] / table["alignment"]
-        yield Case("first", record.seed, float(ratios.iloc[0]))
-        yield Case("last", record.seed, float(ratios.iloc[-1]))
+    ratios = directions["gaussian"] / directions["alignment"]
+    return {"first": float(ratios.iloc[0]), "last": float(ratios.iloc[-1])}
 
 
 claim = sharing("linearised-directions-", figure="4", tables=("evals",))
@@ -65,7 +66,7 @@ CLAIMS = (
         says="A network learns a linear task the better, the more its direction is aligned with "
         "the kernel",
         experiments=(NETWORK,),
-        statistic=ranks("accuracy"),
+        statistic=by_model(rank, column="accuracy"),
         holds=below(-0.8),
         number="Spearman's correlation of the direction's index and a network's test accuracy",
         paper="better on the first",
@@ -76,7 +77,7 @@ CLAIMS = (
         "gap",
         says="On these tasks networks are far ahead of their linearisations",
         experiments=experiments(NETWORK),
-        statistic=mean_gap,
+        statistic=by(each_pair)(mean_gap),
         holds=above(0.05),
         number="test accuracy less that of the linearisation, mean over the tasks on which the "
         "network has .9",
@@ -85,7 +86,7 @@ CLAIMS = (
         seen="this was written: a network had .52 at 512 in a trial; and when tasks were let count "
         "whose network ends above a training loss of .01 (results of the MLP on eigenfunctions); "
         "without these it fails",
-        also=("over other tasks and to kernel regression", other_gaps),
+        also=("over other tasks and to kernel regression", by(each_pair)(other_gaps)),
     ),
     claim(
         "mean",
@@ -93,13 +94,13 @@ CLAIMS = (
         says="At the origin and on average over inputs the kernel ranks the directions alike",
         experiments=("linearised/directions_lenet",),
         tables=("directions",),
-        statistic=each_run(ranks_of_the_mean),
+        statistic=by_run(ranks_of_the_mean),
         holds=above(0.9),
         number="Spearman's correlation of the alignments by the derivative at the origin and by "
         "its mean over Gaussian inputs",
         paper="no significant difference",
         threshold="ours",
         seen="this was written",
-        also=("alignment by the mean over that at the origin", ratios_of_the_mean),
+        also=("alignment by the mean over that at the origin", by_run(ratios_of_the_mean)),
     ),
 )

@@ -10,23 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ntkexp.claims.claim import Claim, Section, above, below, each_run, sharing
-from ntkexp.papers.linearised.numbers import (
+import pandas as pd
+
+from ntkexp.claims.claim import Claim, Section, above, below, sharing
+from ntkexp.claims.statistics import by, by_run, only
+from ntkexp.papers.linearised.claims.numbers import (
     SIZES,
     agreement,
-    beside_ranks,
+    beside_rank,
+    by_model,
+    by_pair,
+    by_size,
     crossing,
-    drops,
+    drop,
+    each_network,
+    evals_of_models,
     highest_loss,
     largest_gap,
     last_change,
     learned_gap,
     mean_gap,
-    of_experiment,
-    of_pairs,
-    ranks,
+    rank,
     reached_later,
-    sizes_as_tasks,
 )
 from ntkexp.papers.linearised.tasks import TRAINED, experiments
 
@@ -62,6 +67,7 @@ SGD, ADAM, MNIST = (experiments(f"linearised/mlp{end}") for end in ("", "_adam",
 LENET, LENET_ADAM, LENET_MNIST = (
     experiments(f"linearised/lenet{end}") for end in ("", "_adam", "_mnist")
 )
+ACCURACIES = by_model(rank, column="accuracy")
 RESNET = experiments("linearised/resnet18")
 SEPARABLE = experiments("linearised/separable")
 WHOSE = experiments(
@@ -84,7 +90,7 @@ def gap_claims(
             says="On every eigenfunction from the 10th on the network is worse than its "
             "linearisation",
             number="largest difference of test accuracies, network less linearisation, j >= 10",
-            statistic=of_pairs(largest_gap),
+            statistic=by_pair(largest_gap),
             holds=below(0.0),
             **fields,
         ),
@@ -94,7 +100,7 @@ def gap_claims(
             experiments=experiments,
             says="The network is worse than its linearisation by five points on average",
             number="mean difference of test accuracies, network less linearisation, j >= 10",
-            statistic=of_pairs(mean_gap),
+            statistic=by_pair(mean_gap),
             holds=below(-0.05),
             **fields,
         ),
@@ -122,11 +128,11 @@ def growth_claims(figure: str, experiment: str, *beside: str) -> Iterator[Claim]
             number=f"Spearman's correlation of j and {number}",
             experiments=(experiment, *beside),
             tables=("evals", table),
-            statistic=of_experiment(experiment, ranks(column)),
+            statistic=only(experiment, by_model(rank, column=column)),
             holds=above(0.9),
             threshold="ours",
             seen=counted + also_seen,
-            also=("without tasks of less than an epoch", beside_ranks(column)),
+            also=("without tasks of less than an epoch", by_model(beside_rank, column=column)),
         )
 
 
@@ -139,7 +145,7 @@ sooner = sharing(
     paper="much faster, in every experiment",
     says="On every task a network comes to a training loss of .01 before its linearisation",
     number="share of tasks in which the network is no sooner",
-    statistic=of_pairs(reached_later),
+    statistic=by_pair(reached_later),
     holds=below(0.0),
     seen="this was written: in a trial it was not so at j = 2 and 20",
 )
@@ -151,7 +157,7 @@ trained = Claim(
     number="highest training loss at the end, over tasks",
     experiments=NETWORKS,
     tables=TABLES,
-    statistic=highest_loss,
+    statistic=by(each_network)(highest_loss),
     holds=below(TRAINED),
     threshold="the text's level of Figure 3",
     seen="this was written: the MLP by SGD had .034",
@@ -164,7 +170,7 @@ agree = Claim(
     number="Spearman's correlation of their test accuracies over tasks",
     experiments=(*SGD, *FOUR, *ADAM, *MNIST, *LENET, *RESNET, *SEPARABLE),
     tables=TABLES,
-    statistic=of_pairs(agreement),
+    statistic=by_pair(agreement),
     holds=above(-WITH_ALL),
     threshold="ours, for a monotone relation with little noise",
     seen="this was written, and when MNIST and ResNet18 were added",
@@ -177,7 +183,7 @@ stable = Claim(
     number="largest change of a test accuracy in the last seven tenths of the updates, over tasks",
     experiments=LINEARISATIONS,
     tables=TABLES,
-    statistic=last_change,
+    statistic=by(evals_of_models)(last_change),
     holds=below(0.01),
     threshold="ours: a point",
     seen="this was written, and when MNIST, LeNet by Adam and ResNet18, which fails, were added",
@@ -187,6 +193,12 @@ KERNELS = {
     for net, title in (("mlp", "MLP"), ("lenet", "LeNet"))
     for end, images in (("", ""), ("_mnist", ", MNIST"))
 }
+
+
+def largest_residual(eigenpairs: pd.DataFrame) -> float:
+    return float(eigenpairs["residual"].max())
+
+
 residuals = Claim(
     "linearised-pairs-residuals",
     None,
@@ -195,43 +207,41 @@ residuals = Claim(
     number="largest |K v - mu v| / mu of 1,000 pairs",
     experiments=tuple(KERNELS),
     tables=("eigenpairs",),
-    statistic=each_run(
-        lambda record: float(record.tables["eigenpairs"]["residual"].max()), KERNELS
-    ),
+    statistic=by_run(largest_residual, KERNELS),
     holds=below(1e-4),
     threshold="ours",
     section=Section.identity,
 )
 
 CLAIMS = (
-    falls("fig02-falls", figure="2", experiments=(*SGD, *LENET), statistic=ranks("accuracy"),
+    falls("fig02-falls", figure="2", experiments=(*SGD, *LENET), statistic=ACCURACIES,
           holds=below(WITH_ALL), seen=f"{COUNTED}; without them it is partly"),
-    falls("fig02-falls-seeds", figure="2", experiments=FOUR, statistic=ranks("accuracy"),
+    falls("fig02-falls-seeds", figure="2", experiments=FOUR, statistic=ACCURACIES,
           holds=below(WITH_FOUR)),
     *gap_claims("2", SGD, "fig02"),
     *gap_claims("2", FOUR, "fig02-seeds"),
     *gap_claims("2", LENET, "fig02-lenet"),
-    falls("fig02-falls-resnet18", figure="2", experiments=RESNET, statistic=ranks("accuracy"),
+    falls("fig02-falls-resnet18", figure="2", experiments=RESNET, statistic=ACCURACIES,
           holds=below(WITH_FOUR)),
     *gap_claims("2", RESNET, "fig02-resnet18", also=(
         "mean over tasks of which the linearisation has more than three quarters of its training "
-        "labels right", of_pairs(learned_gap))),
+        "labels right", by_pair(learned_gap))),
     *growth_claims("3", "linearised/resnet18"),
-    falls("fig10-falls", figure="10", experiments=ADAM, statistic=ranks("accuracy"),
+    falls("fig10-falls", figure="10", experiments=ADAM, statistic=ACCURACIES,
           holds=below(WITH_ALL)),
-    falls("fig10-falls-lenet", figure="10", experiments=LENET_ADAM, statistic=drops,
+    falls("fig10-falls-lenet", figure="10", experiments=LENET_ADAM, statistic=by_model(drop),
           holds=above(0.02), number="test accuracy at j = 100 less that at j = 400"),
     *gap_claims("10", ADAM, "fig10"),
     *gap_claims("10", LENET_ADAM, "fig10-lenet"),
     falls("fig11-falls", figure="11", experiments=(*MNIST, *LENET_MNIST),
-          statistic=ranks("accuracy"), holds=below(WITH_ALL)),
+          statistic=ACCURACIES, holds=below(WITH_ALL)),
     *gap_claims("11", MNIST, "fig11", seen="this was written",
                 paper="again the same tendency"),
     Claim("linearised-fig11-crossing", "11",
           "On MNIST LeNet and its linearisation change places between j = 300 and 700",
           paper="the curves cross around the 500th", experiments=LENET_MNIST, tables=TABLES,
           number="the smaller size of the two gaps; negative where they are of one sign",
-          statistic=of_pairs(crossing), holds=above(0.01), threshold="ours", jointly=True),
+          statistic=by_pair(crossing), holds=above(0.01), threshold="ours", jointly=True),
     *growth_claims("12", SGD[0], FOUR[0]),
     *growth_claims("13", "linearised/lenet"),
     sooner("sec43-sooner", experiments=SGD),
@@ -244,7 +254,7 @@ CLAIMS = (
            experiments=(*SIZES, *CIFAR2, *SEPARABLE, *WHOSE, *ADAM, *LENET_ADAM),
            says="A network comes to a training loss of .01 before its linearisation on CIFAR2 and "
            "its parts, on linear tasks, on other kernels' tasks, and by Adam",
-           statistic=sizes_as_tasks(of_pairs(reached_later)), seen="this was written, but for "
+           statistic=by_size(reached_later), seen="this was written, but for "
            "ResNet18 on CIFAR2 and LeNet on another's task"),
     agree,
     trained,

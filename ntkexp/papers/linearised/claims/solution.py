@@ -4,19 +4,27 @@ runs; that the MLP is judged by them, too, was decided after them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below, between, sharing
-from ntkexp.papers.linearised import late
-from ntkexp.papers.linearised.cifar2 import last_accuracy
-from ntkexp.papers.linearised.solution import MODELS, NETWORKS, ends, experiments
-from ntkexp.papers.linearised.tasks import LINEAR, tasks
+from ntkexp.claims.claim import Claim, Statistic, above, below, between, sharing
+from ntkexp.claims.statistics import Group, Groups, by
+from ntkexp.papers.linearised.tasks import (
+    LINEAR,
+    MODELS,
+    SOLUTIONS,
+    ends,
+    epoch,
+    late,
+    tasks,
+    with_late,
+)
+from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import Record
 
-EIGENFUNCTION, CIFAR2 = NETWORKS
+EIGENFUNCTION, CIFAR2 = SOLUTIONS
 LATE = ("stored", "reset")
 # The MLP on CIFAR2, and its linearisations along training, of which the latest counts: that after
 # 100 of the network's 200 epochs.
@@ -27,29 +35,29 @@ HALF = below(0.5)
 # The same on the 100th eigenfunction.
 MOVING = ("linearised/moving", "linearised/late")
 NAMES = MODELS | {"late": "at θ_T"}
-Value = Callable[[pd.DataFrame, str], float]
 
 
 def of_mlp(records: Sequence[Record]) -> pd.DataFrame:
     """The MLP and its linearisations at its first and last weights, as `ends` has ResNet18's."""
     network = [record for record in records if record.experiment == MOVING[0]]
-    later = sorted((r for r in records if r.experiment == MOVING[1]), key=late.epoch)
+    later = sorted((r for r in records if r.experiment == MOVING[1]), key=epoch)
     if not network or not later:
         return pd.DataFrame()
     runs = {"network": network[0], "early": later[0], "late": later[-1]}
     return pd.concat([tasks([run]) for run in runs.values()]).set_axis([*runs])
 
 
-def each(models: Sequence[str], value: Value, *, mlp: bool = False) -> Statistic:
-    """A case for each of these models of ResNet18, or of the MLP, on the eigenfunction."""
+def each(models: Sequence[str], *, mlp: bool = False) -> Groups:
+    """(panel, seed, how all models end, one of these) of ResNet18, or of the MLP, on the
+    eigenfunction."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         frame = of_mlp(records) if mlp else ends(records, EIGENFUNCTION)
         for model in models:
             if {model, "network", "early"} <= {*frame.index}:
-                yield Case(NAMES[model], 0, value(frame, model))
+                yield NAMES[model], 0, frame, model
 
-    return cases
+    return groups
 
 
 def share_of_steps(frame: pd.DataFrame, model: str) -> float:
@@ -63,49 +71,53 @@ def share_of_steps(frame: pd.DataFrame, model: str) -> float:
     return most if most in HALF else math.nan
 
 
-def less(other: str) -> Callable[[pd.DataFrame, str], float]:
-    return lambda frame, model: float(frame["accuracy"][model] - frame["accuracy"][other])
+def less(frame: pd.DataFrame, model: str, other: str) -> float:
+    """Its test accuracy less another model's."""
+    return float(frame["accuracy"][model] - frame["accuracy"][other])
 
 
-def largest_gain(records: Sequence[Record]) -> Iterable[Case]:
-    """The largest accuracy of a late linearisation less that of the early one, of the MLP and
-    ResNet18 on CIFAR2. One network that gains is enough; that none does takes all."""
+def on_cifar2(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, by late linearisation its accuracy less that of the early one)."""
     frame = ends(records, CIFAR2)
     early = [record for record in records if record.experiment == MLP + LINEAR]
     later = [record for record in records if record.experiment == MLP_LATE]
     gains = {
-        f"ResNet18, {MODELS[model]}": less("early")(frame, model)
+        f"ResNet18, {MODELS[model]}": less(frame, model, "early")
         for model in LATE
         if {"early", model} <= {*frame.index}
     }
     if early and later:
-        latest = late.late(later).iloc[-1]
-        gains[f"MLP, at θ after {latest['epoch']:g} epochs"] = float(
-            latest["accuracy"] - last_accuracy(early[0])
-        )
+        latest = late(later).iloc[-1]
+        gain = float(latest["accuracy"] - last(early[0].tables["evals"]))
+        gains[f"MLP, at θ after {latest['epoch']:g} epochs"] = gain
+    yield "", 0, gains
+
+
+def largest_gain(gains: dict[str, float]) -> dict[str, float]:
+    """One network that gains is enough; that none does takes all."""
     best = max(gains, key=lambda name: gains[name], default="")
-    if gains and (len(gains) > len(LATE) or gains[best] >= GAIN):
-        yield Case(best, 0, gains[best])
+    decided = gains and (len(gains) > len(LATE) or gains[best] >= GAIN)
+    return {best: gains[best]} if decided else {}
 
 
 claim = sharing(
     "linearised-fig08-",
     figure="8",
-    experiments=experiments(EIGENFUNCTION),
+    experiments=with_late(EIGENFUNCTION),
     tables=("evals", "events"),
     threshold="ours",
     jointly=True,
 )
 
 
-def by_mlp(claim: Claim, models: Sequence[str], value: Value) -> Claim:
+def by_mlp(claim: Claim, statistic: Statistic) -> Claim:
     """The same of the MLP on the 100th eigenfunction."""
     return replace(
         claim,
         id=f"{claim.id}-mlp",
         says=f"{claim.says.partition(', with')[0]}, of an MLP on its 100th eigenfunction",
         experiments=MOVING,
-        statistic=each(models, value, mlp=True),
+        statistic=statistic,
         seen="the MLP was judged, too",
     )
 
@@ -118,7 +130,7 @@ RESNET18 = (
         paper="converge much faster",
         number="steps to a training loss of .01 over those of the early linearisation, or at most "
         "so much, where that one has not come there",
-        statistic=each(("network", *LATE), share_of_steps),
+        statistic=by(each(("network", *LATE)))(share_of_steps),
         holds=HALF,
     ),
     claim(
@@ -127,7 +139,7 @@ RESNET18 = (
         "and with reset ones (the authors')",
         paper="comparable to the network",
         number="test accuracy less that of the network",
-        statistic=each(LATE, less("network")),
+        statistic=by(each(LATE))(less, other="network"),
         holds=between(-0.03, 0.03),
     ),
     claim(
@@ -135,7 +147,7 @@ RESNET18 = (
         says="The late linearisation is less accurate than the early one",
         paper="much lower test accuracy",
         number="test accuracy less that of the early linearisation",
-        statistic=each(LATE, less("early")),
+        statistic=by(each(LATE))(less, other="early"),
         holds=below(-0.05),
     ),
 )
@@ -143,18 +155,18 @@ STEPS, LIKE_NETWORK, BELOW_EARLY = RESNET18
 
 CLAIMS = (
     *RESNET18,
-    by_mlp(STEPS, ("network", "late"), share_of_steps),
-    by_mlp(LIKE_NETWORK, ("late",), less("network")),
-    by_mlp(BELOW_EARLY, ("late",), less("early")),
+    by_mlp(STEPS, by(each(("network", "late"), mlp=True))(share_of_steps)),
+    by_mlp(LIKE_NETWORK, by(each(("late",), mlp=True))(less, other="network")),
+    by_mlp(BELOW_EARLY, by(each(("late",), mlp=True))(less, other="early")),
     claim(
         "cifar2",
         says="On CIFAR2 the late linearisation is more accurate than the early one, for one "
         "network or more",
         paper="does greatly improve test accuracy for some models",
-        experiments=(*experiments(CIFAR2), MLP + LINEAR, MLP_LATE),
+        experiments=(*with_late(CIFAR2), MLP + LINEAR, MLP_LATE),
         tables=("evals",),
         number="the largest test accuracy less that of the early linearisation",
-        statistic=largest_gain,
+        statistic=by(on_cifar2)(largest_gain),
         holds=above(GAIN),
         threshold="ours: a point, whatever is meant by greatly",
         seen="one network that gains took the place of all: the MLP's gain, .045",

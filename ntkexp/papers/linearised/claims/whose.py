@@ -6,13 +6,14 @@ diverse set of tasks is judged on the tasks of all these kernels, since their ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from scipy.stats import spearmanr
+import pandas as pd
 
-from ntkexp.claims.claim import Case, Section, Statistic, above, below, sharing
-from ntkexp.papers.linearised.tasks import experiments
-from ntkexp.papers.linearised.whose import (
+from ntkexp.claims.claim import Section, above, below, sharing
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import Group, Groups, by
+from ntkexp.papers.linearised.kernels import (
     KERNEL,
     KINDS,
     OWN,
@@ -20,6 +21,7 @@ from ntkexp.papers.linearised.whose import (
     by_kind,
     with_alignments,
 )
+from ntkexp.papers.linearised.tasks import Pair, experiments
 from ntkexp.results.record import Record
 
 EXTENDED, SEED, LENET, LENET_SEED = (
@@ -27,40 +29,46 @@ EXTENDED, SEED, LENET, LENET_SEED = (
 )
 
 
-def mean_gap(experiment: str) -> Statistic:
-    """Mean over j of the network's accuracy less that of its linearisation."""
+def tasks_of(experiment: str) -> Groups:
+    """(panel, seed, a network and its linearisation on this kernel's eigenfunctions)."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         pair = by_kind(records).get(experiment)
         if pair is not None and len(pair.gap):
-            yield Case(KINDS[experiment], pair.seed, float(pair.gap.mean()))
+            yield KINDS[experiment], pair.seed, pair
 
-    return cases
+    return groups
 
 
-def alignment(experiment: str) -> Statistic:
-    """alpha_0 of the tasks over that of the own kernel's eigenfunctions at the same j."""
+def mean_gap(pair: Pair) -> float:
+    """Mean over j of the network's accuracy less that of its linearisation."""
+    return float(pair.gap.mean())
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
+
+def alignments_of(experiment: str) -> Groups:
+    """(panel, seed, alpha_0 of its tasks, that of the own kernel's eigenfunctions), by j."""
+
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         table = alignments(records)
         if {experiment, KERNEL} <= {*table.index}:
-            ratios = (table.loc[experiment] / table.loc[KERNEL]).dropna()
-            for j, ratio in zip(ratios.index, ratios.to_numpy(dtype=float), strict=True):
-                yield Case(f"j = {j}", 0, float(ratio))
+            yield "", 0, table.loc[experiment], table.loc[KERNEL]
 
-    return cases
+    return groups
 
 
-def correlation(one: str, other: str) -> Statistic:
-    """Spearman's correlation of two columns of `with_alignments` over all its tasks."""
+def ratio(tasks: pd.Series, own: pd.Series) -> dict[str, float]:
+    return {f"j = {j}": float(value) for j, value in (tasks / own).dropna().items()}
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        frame = with_alignments(records)
-        if len(frame):
-            value = spearmanr(frame[one], frame[other]).statistic
-            yield Case(f"{len(frame)} tasks", 0, float(value))
 
-    return cases
+def all_tasks(records: Sequence[Record]) -> Iterator[Group]:
+    frame = with_alignments(records)
+    if len(frame):
+        yield f"{len(frame)} tasks", 0, frame
+
+
+def correlation(frame: pd.DataFrame, one: str, other: str) -> float:
+    """Spearman's, of two columns of `with_alignments` over all its tasks."""
+    return spearman(frame[one], frame[other])
 
 
 by_alignment = sharing(
@@ -73,7 +81,7 @@ by_alignment = sharing(
     holds=above(0.8),
     threshold="ours, as for a fall with some noise",
     seen="this was written",
-    also=("of both test accuracies", correlation("network", "linear")),
+    also=("of both test accuracies", by(all_tasks)(correlation, one="network", other="linear")),
 )
 claim = sharing(
     "linearised-whose-",
@@ -93,7 +101,7 @@ CLAIMS = (
             says=f"Over tasks of several kernels a {model} is the better, the more "
             "they are aligned with the first kernel",
             number=f"Spearman's correlation of alpha_0 and the test accuracy of the {model}",
-            statistic=correlation("alpha", column),
+            statistic=by(all_tasks)(correlation, one="alpha", other=column),
         )
         for column, model in (("network", "network"), ("linear", "linearisation"))
     ),
@@ -102,33 +110,33 @@ CLAIMS = (
         says="Ours: a network is worse than its linearisation also on eigenfunctions of its own "
         "kernel that know no test image",
         experiments=(*experiments(EXTENDED), KERNEL),
-        statistic=mean_gap(EXTENDED),
+        statistic=by(tasks_of(EXTENDED))(mean_gap),
         holds=below(-0.05),
-        also=(BESIDE, alignment(EXTENDED)),
+        also=(BESIDE, by(alignments_of(EXTENDED))(ratio)),
         seen="this was written: it was -.21 in a trial",
     ),
     claim(
         "seed",
         says="Ours: on eigenfunctions of another initialisation's kernel an MLP is not worse",
         experiments=(*experiments(SEED), KERNEL),
-        statistic=mean_gap(SEED),
+        statistic=by(tasks_of(SEED))(mean_gap),
         holds=above(-0.02),
-        also=(BESIDE, alignment(SEED)),
+        also=(BESIDE, by(alignments_of(SEED))(ratio)),
         seen="this was written: it was .03 in a trial",
     ),
     claim(
         "lenet",
         says="Ours: on eigenfunctions of LeNet's kernel an MLP is not worse",
         experiments=(*experiments(LENET), KERNEL),
-        statistic=mean_gap(LENET),
+        statistic=by(tasks_of(LENET))(mean_gap),
         holds=above(-0.02),
-        also=(BESIDE, alignment(LENET)),
+        also=(BESIDE, by(alignments_of(LENET))(ratio)),
     ),
     claim(
         "lenet-seed",
         says="Ours: on an eigenfunction of another initialisation's kernel LeNet is not worse",
         experiments=experiments(LENET_SEED),
-        statistic=mean_gap(LENET_SEED),
+        statistic=by(tasks_of(LENET_SEED))(mean_gap),
         holds=above(-0.02),
     ),
 )

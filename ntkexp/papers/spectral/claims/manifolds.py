@@ -2,59 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Statistic, above, percent, sharing
+from ntkexp.claims.claim import above, percent, sharing
+from ntkexp.claims.statistics import by_run
 from ntkexp.papers.spectral.numbers import first_steps
-from ntkexp.results.record import Record
+from ntkexp.results.numbers.evals import rows
 
 STEPS = (100, 200, 500, 1000)
 FITTED = 0.01
 
 
-def easier(pairs: Mapping[tuple[str, str], str]) -> Statistic:
-    """By pair of kinds of points and step, the share of runs with the lower loss on the first."""
-
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        for record in records:
-            evals = record.tables["evals"]
-            rows = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-            loss = rows.pivot_table(index="seed", columns=["data.points", "step"], values="loss")
-            for (curved, flat), name in pairs.items():
-                for step in STEPS:
-                    gap = loss[flat, step].to_numpy() - loss[curved, step].to_numpy()
-                    yield Case(f"{name}step {step}", record.seed, float(np.mean(gap > 0)))
-
-    return cases
+def easier(evals: pd.DataFrame, pairs: Mapping[tuple[str, str], str]) -> dict[str, float]:
+    """By pair of kinds of points and step, the share of networks with the lower loss on the
+    first."""
+    columns = ["data.points", "step"]
+    loss = rows(evals, "train").pivot_table(index="seed", columns=columns, values="loss")
+    return {
+        f"{name}step {step}": float((loss[flat, step] > loss[curved, step]).mean())
+        for (curved, flat), name in pairs.items()
+        for step in STEPS
+    }
 
 
-def fitted(record: Record) -> pd.DataFrame:
+def fitted(evals: pd.DataFrame) -> pd.DataFrame:
     """(seed, kind of points): the first step at which the mean squared error is below 0.01."""
-    evals = record.tables["evals"]
-    rows = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-    errors = 2 * rows.pivot(index="step", columns=["seed", "data.points"], values="loss")
+    columns = ["seed", "data.points"]
+    errors = 2 * rows(evals, "train").pivot(index="step", columns=columns, values="loss")
     return first_steps(errors < FITTED).unstack("data.points")
 
 
-def sooner(records: Sequence[Record]) -> Iterator[Case]:
-    """The share of runs that are fitted sooner on reconstructions than on flat noise."""
-    for record in records:
-        first = fitted(record)
-        for points, name in ((CURVED, "as they are"), (f"scaled_{CURVED}", "at its distance")):
-            yield Case(name, record.seed, float((first[points] < first[FLAT]).mean()))
+def sooner(evals: pd.DataFrame) -> dict[str, float]:
+    """The share of networks that are fitted sooner on reconstructions than on flat noise."""
+    first = fitted(evals)
+    kinds = {"as they are": CURVED, "at its distance": f"scaled_{CURVED}"}
+    return {name: float((first[kind] < first[FLAT]).mean()) for name, kind in kinds.items()}
 
 
-def left_by_flat(records: Sequence[Record]) -> Iterator[Case]:
+def left_by_flat(evals: pd.DataFrame) -> dict[str, float]:
     """Of what reconstructions are sooner fitted than flat noise, the share that other flat points
-    are later than reconstructions; steps are means over runs."""
-    for record in records:
-        first = fitted(record).mean()
-        for points, name in (("components", "components"), ("scaled_noise", "noise")):
-            late = first[[points, FLAT]] - first[CURVED]
-            yield Case(name, record.seed, float(late[points] / late[FLAT]))
+    are later than reconstructions; steps are means over networks."""
+    first = fitted(evals).mean()
+    late = first - first[CURVED]
+    kinds = {"components": "components", "noise": "scaled_noise"}
+    return {name: float(late[kind] / late[FLAT]) for name, kind in kinds.items()}
 
 
 CURVED, FLAT = "reconstructions", "noise"
@@ -73,9 +66,9 @@ CLAIMS = (
         says="White noise is easier to learn on reconstructions of digits than on flat noise",
         paper="harder",
         number="share of runs whose training loss is lower on the reconstructions",
-        statistic=easier({(CURVED, FLAT): ""}),
+        statistic=by_run(easier, pairs={(CURVED, FLAT): ""}),
         threshold="ours: 9 of 10 runs at each of four steps",
-        also=(f"share whose loss is first below {FITTED} on reconstructions", sooner),
+        also=(f"share whose loss is first below {FITTED} on reconstructions", by_run(sooner)),
     ),
     manifold(
         "curved",
@@ -83,13 +76,17 @@ CLAIMS = (
         paper="flat",
         number="share of runs whose training loss is lower on the reconstructions than on digits "
         "in 64 principal components, and than on flat noise at the same mean distance",
-        statistic=easier(
-            {(CURVED, "components"): "components, ", (CURVED, "scaled_noise"): "noise, "}
+        statistic=by_run(
+            easier,
+            pairs={(CURVED, "components"): "components, ", (CURVED, "scaled_noise"): "noise, "},
         ),
         threshold="ours: 9 of 10 runs at each of four steps; both are flat, and as far apart as "
         "digits are",
         seen="this was written: in a trial of 200 points on a smaller network, flat points at the "
         "digits' distances were learned sooner than flat noise as printed",
-        also=(f"share of the gain in steps to a loss of {FITTED} that they leave", left_by_flat),
+        also=(
+            f"share of the gain in steps to a loss of {FITTED} that they leave",
+            by_run(left_by_flat),
+        ),
     ),
 )

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
 from scipy.stats import gmean
 
-from ntkexp.claims.claim import (
-    Case,
-    Claim,
-    Statistic,
-    above,
-    below,
-    between,
-    each_run,
-    percent,
-    sharing,
-    times,
-)
+from ntkexp.claims.claim import Claim, above, below, between, percent, sharing, times
 from ntkexp.claims.curves import rank_correlation
+from ntkexp.claims.statistics import Group, by, by_network, by_run
 from ntkexp.papers.spectral.numbers import first_reached, slope
+from ntkexp.results.numbers.evals import rows
 from ntkexp.results.record import Record
 from ntkexp.theory.spectral.dft import grid
 from ntkexp.theory.spectral.manifold import petals as curve
@@ -39,65 +31,67 @@ FAR = 0.2
 # neighbours with 2,048 points zeta is too high by 0.5 % in the first octave, by 2 to 5 % in the
 # second, and from 128 on by 15 to 40 %, which turns the slope of -0.5 into one of 0.1.
 RESOLVED, NEXT = (32, 64), (64, 128)
+Value = Callable[[pd.DataFrame, int], float]
 
 
-def neighbouring(value: Callable[[Record, int], float], combine: Callable[..., float]) -> Statistic:
-    """A case for every two neighbouring numbers of petals, with their values combined."""
-
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        for record in records:
-            for few, many in pairwise(sorted(record.tables["evals"][L].unique())):
-                numbers = value(record, few), value(record, many)
-                yield Case(f"L = {few} to {many}", record.seed, combine(*numbers))
-
-    return cases
+def loss_ratios(evals: pd.DataFrame, of: Value) -> dict[str, float]:
+    """By two neighbouring numbers of petals, a loss with more of them over that with fewer."""
+    return {
+        f"L = {few} to {many}": of(evals, many) / of(evals, few)
+        for few, many in pairwise(sorted(evals[L].unique()))
+    }
 
 
-def final_loss(record: Record, petals: int) -> float:
+def growth_of_shares(fourier: pd.DataFrame, of: Value) -> dict[str, float]:
+    """By two neighbouring numbers of petals, a share with more of them less that with fewer."""
+    return {
+        f"L = {few} to {many}": of(fourier, many) - of(fourier, few)
+        for few, many in pairwise(sorted(fourier[L].unique()))
+    }
+
+
+def final_loss(evals: pd.DataFrame, petals: int) -> float:
     """The training loss at the end, mean over networks."""
-    evals = train(record)
-    last = evals[(evals[L] == petals) & (evals["step"] == evals["step"].max())]
-    return float(last["loss"].mean())
+    last = evals["step"].max()
+    train = rows(evals, "train")
+    return float(train[(train[L] == petals) & (train["step"] == last)]["loss"].mean())
 
 
-def late_loss(record: Record, petals: int) -> float:
+def late_loss(evals: pd.DataFrame, petals: int) -> float:
     """The median of the training loss over the last looks, mean over networks: at a single look
     Adam's loss may have jumped."""
-    evals = train(record)
-    looks = evals[evals[L] == petals].groupby("step")["loss"].mean()
+    train = rows(evals, "train")
+    looks = train[train[L] == petals].groupby("step")["loss"].mean()
     return float(looks.tail(LATE_LOOKS).median())
 
 
-def high_when_low_is_reached(record: Record, petals: int) -> float:
+def high_when_low_is_reached(fourier: pd.DataFrame, petals: int) -> float:
     """Mean of |f~_k| over the target's at k = 120 to 200, when that at 20 to 100 is first 0.9."""
-    fourier = record.tables["fourier"]
-    rows = fourier[fourier[L] == petals]
-    high = rows[(rows["step"] == first_reached(rows, LOW)) & rows["k"].isin(HIGH)]
+    on_curve = fourier[fourier[L] == petals]
+    then = on_curve[on_curve["step"] == first_reached(on_curve, LOW)]
+    high = then[then["k"].isin(HIGH)]
     return float((high["magnitude"] / high["target"]).mean())
 
 
-def high_over_low(record: Record, petals: int) -> float:
+def high_over_low(fourier: pd.DataFrame, petals: int) -> float:
     """Mean of |f~_k| over the target's at k = 120 to 200, over that at k = 20 to 100, a quarter of
     the way."""
-    fourier = record.tables["fourier"]
     early = fourier["step"][fourier["step"] <= fourier["step"].max() / 4].max()
-    rows = fourier[(fourier[L] == petals) & (fourier["step"] == early)]
-    shares = (rows["magnitude"] / rows["target"]).groupby(rows["k"]).mean()
+    then = fourier[(fourier[L] == petals) & (fourier["step"] == early)]
+    shares = (then["magnitude"] / then["target"]).groupby(then["k"]).mean()
     return float(shares[HIGH].mean() / shares[LOW].mean())
 
 
-def train(record: Record) -> pd.DataFrame:
-    evals = record.tables["evals"]
-    chosen: pd.DataFrame = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-    return chosen
-
-
-def accuracies(record: Record) -> pd.DataFrame:
+def accuracies(evals: pd.DataFrame) -> pd.DataFrame:
     """(k, L): accuracy on the training points, mean over the last looks and networks."""
-    evals = train(record)
-    late = evals[evals["step"] > evals["step"].max() - LAST_STEPS]
+    train = rows(evals, "train")
+    late = train[train["step"] > train["step"].max() - LAST_STEPS]
     table: pd.DataFrame = late.pivot_table(index="data.frequency", columns=L, values="accuracy")
     return table
+
+
+def order_of_petals(evals: pd.DataFrame) -> float:
+    return mean_rank_correlation(accuracies(evals))
 
 
 def mean_rank_correlation(table: pd.DataFrame) -> float:
@@ -107,106 +101,102 @@ def mean_rank_correlation(table: pd.DataFrame) -> float:
     )
 
 
-def gains(records: Sequence[Record]) -> Iterator[Case]:
+def gains(evals: pd.DataFrame) -> dict[str, float]:
     """The accuracy of the most petals less that of the fewest, by k."""
-    for record in records:
-        table = accuracies(record)
-        for k, row in table[table.index >= FROM].iterrows():
-            yield Case(f"k = {k}", record.seed, float(row.iloc[-1] - row.iloc[0]))
+    table = accuracies(evals)
+    high = table[table.index >= FROM]
+    return {f"k = {k}": float(row.iloc[-1] - row.iloc[0]) for k, row in high.iterrows()}
 
 
-def on_curve(records: Sequence[Record]) -> Iterator[Case]:
-    for record in records:
-        evals = train(record)
-        for seed, accuracy in evals.sort_values("step").groupby("seed")["accuracy"]:
-            yield Case("", int(str(seed)), float(accuracy.tail(LOOKS).median()))
+def on_curve(evals: pd.DataFrame) -> float:
+    return float(rows(evals, "train")["accuracy"].tail(LOOKS).median())
 
 
-def classes_of_two(record: Record) -> tuple[np.ndarray, np.ndarray]:
-    maps = record.tables["decision_map"]
-    first, second = (part["logit"].to_numpy() > 0 for _, part in maps.groupby("seed"))
+def classes_of_two(decision_map: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (part["logit"].to_numpy() > 0 for _, part in decision_map.groupby("seed"))
     return first, second
 
 
-def differing(record: Record) -> float:
+def differing(decision_map: pd.DataFrame) -> float:
     """The share of the box in which two networks say different classes."""
-    first, second = classes_of_two(record)
+    first, second = classes_of_two(decision_map)
     return float((first != second).mean())
 
 
-def differing_beside(records: Sequence[Record]) -> Iterator[Case]:
+def differing_beside(decision_map: pd.DataFrame, config: Mapping[str, Any]) -> dict[str, float]:
     """The share in which independent maps with as much of class 1 would differ; that of those
     points alone that are far from the curve."""
-    for record in records:
-        first, second = classes_of_two(record)
-        p, q = first.mean(), second.mean()
-        yield Case("by chance", record.seed, float(p * (1 - q) + q * (1 - p)))
-        different = (first != second)[distances(record) > FAR]
-        yield Case(f"beyond {FAR} from the curve", record.seed, float(different.mean()))
+    first, second = classes_of_two(decision_map)
+    p, q = first.mean(), second.mean()
+    far = distances(decision_map, config) > FAR
+    return {
+        "by chance": float(p * (1 - q) + q * (1 - p)),
+        f"beyond {FAR} from the curve": float((first != second)[far].mean()),
+    }
 
 
-def distances(record: Record) -> np.ndarray:
+def distances(decision_map: pd.DataFrame, config: Mapping[str, Any]) -> np.ndarray:
     """Of the points of one network's map from the curve."""
-    maps = record.tables["decision_map"]
-    lattice = maps.loc[maps["seed"] == maps["seed"].min(), ["column", "row"]].to_numpy()
-    reach = float(record.config["probe.decision_map.half_width"])
+    first = decision_map["seed"] == decision_map["seed"].min()
+    lattice = decision_map.loc[first, ["column", "row"]].to_numpy()
+    reach = float(config["probe.decision_map.half_width"])
     points = reach * (2 * lattice / (lattice[:, 0].max() + 1) - 1)
-    tree = cKDTree(curve(grid(20_000), record.config[L]))
-    return np.asarray(tree.query(points)[0])
+    return np.asarray(cKDTree(curve(grid(20_000), config[L])).query(points)[0])
 
 
-def flattest(points: str) -> Statistic:
+def flattest(neighbour_accuracy: pd.DataFrame, points: str) -> float:
     """The least mean rank correlation of L and accuracy, over the numbers K >= 3 of neighbours."""
-
-    def number(record: Record) -> float:
-        table = record.tables["neighbour_accuracy"]
-        rows = table[(table["points"] == points) & (table["neighbours"] >= 3)]
-        return min(
-            mean_rank_correlation(
-                part.pivot_table(index="frequency", columns="petals", values="accuracy")
-            )
-            for _, part in rows.groupby("neighbours")
+    chosen = neighbour_accuracy[neighbour_accuracy["points"] == points]
+    return min(
+        mean_rank_correlation(
+            part.pivot_table(index="frequency", columns="petals", values="accuracy")
         )
-
-    return each_run(number)
-
-
-def zetas(records: Sequence[Record], kind: str) -> tuple[pd.Series, dict[int, pd.Series]]:
-    """zeta by k, of the network and by number of neighbours."""
-    (network,) = [run for run in records if run.experiment == SMOOTHNESS[0]]
-    (others,) = [run for run in records if run.experiment == SMOOTHNESS[1]]
-    spectrum = network.tables["radial_spectrum"]
-    table = others.tables["neighbour_spectrum"]
-    of_kind = table[table["map"] == kind]
-    return (
-        spectrum[spectrum["map"] == kind].groupby("k")["zeta"].mean(),
-        {
-            int(str(K)): part.groupby("k")["zeta"].mean()
-            for K, part in of_kind.groupby("neighbours")
-        },
+        for _, part in chosen[chosen["neighbours"] >= 3].groupby("neighbours")
     )
 
 
-def slope_beside_steepest(octave: tuple[int, int]) -> Statistic:
-    """The slope of the network over an octave, less the steepest of the neighbours."""
+def zetas(
+    radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame, kind: str
+) -> tuple[pd.Series, dict[int, pd.Series]]:
+    """zeta by k, of the network and by number of neighbours."""
+    network = radial_spectrum[radial_spectrum["map"] == kind]
+    others = neighbour_spectrum[neighbour_spectrum["map"] == kind]
+    return (
+        network.groupby("k")["zeta"].mean(),
+        {int(str(K)): part.groupby("k")["zeta"].mean() for K, part in others.groupby("neighbours")},
+    )
+
+
+def beside_neighbours(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the network's spectrum, that of maps of neighbours)."""
+    runs = {run.experiment: run.tables for run in records}
+    if runs:
+        network, neighbours = (runs[name] for name in SMOOTHNESS)
+        yield "", 0, network["radial_spectrum"], neighbours["neighbour_spectrum"]
+
+
+def slope_less_steepest(
+    radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame, octave: tuple[int, int]
+) -> dict[str, float]:
+    """By kind of map the slope of the network over an octave, less the steepest of neighbours."""
 
     def within(zeta: pd.Series) -> float:
         part = zeta.loc[slice(*octave)]
         return slope(part.index, part) if len(part) > 1 else np.nan
 
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        for kind in ("probability", "class") if records else ():
-            network, neighbours = zetas(records, kind)
-            yield Case(kind, 0, within(network) - min(map(within, neighbours.values())))
+    found = {}
+    for kind in ("probability", "class"):
+        network, neighbours = zetas(radial_spectrum, neighbour_spectrum, kind)
+        found[kind] = within(network) - min(map(within, neighbours.values()))
+    return found
 
-    return cases
 
-
-def ratio_at_low_frequencies(records: Sequence[Record]) -> Iterator[Case]:
-    if records:
-        network, neighbours = zetas(records, "probability")
-        ratios = network / neighbours[1]
-        yield Case("", 0, float(gmean(ratios[ratios.index <= ratios.index.max() / 10])))
+def ratio_at_low_frequencies(
+    radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame
+) -> float:
+    network, neighbours = zetas(radial_spectrum, neighbour_spectrum, "probability")
+    ratios = network / neighbours[1]
+    return float(gmean(ratios[ratios.index <= ratios.index.max() / 10]))
 
 
 petals = sharing("spectral-fig38-", figure="3.8", experiments=("spectral/petals",))
@@ -223,13 +213,13 @@ CLAIMS = (
         paper="lower",
         number="final training loss over that with the next fewer petals, means over networks",
         tables=("evals",),
-        statistic=neighbouring(final_loss, lambda few, many: many / few),
+        statistic=by_run(loss_ratios, of=final_loss),
         holds=below(1.0),
         threshold="the text's word, for each step of L",
         unit=times,
         also=(
             "median of the last ten looks",
-            neighbouring(late_loss, lambda few, many: many / few),
+            by_run(loss_ratios, of=late_loss),
         ),
     ),
     petals(
@@ -239,12 +229,12 @@ CLAIMS = (
         number="mean |f̃_k|/A_k at k = 120 to 200 when those at 20 to 100 first average 0.9 (at the "
         "last step where they never do), less that with the next fewer petals",
         tables=("fourier", "evals"),
-        statistic=neighbouring(high_when_low_is_reached, lambda few, many: many - few),
+        statistic=by_run(growth_of_shares, of=high_when_low_is_reached),
         holds=above(0.0),
         threshold="the text's word, for each step of L",
         also=(
             "high over low, a quarter of the way",
-            neighbouring(high_over_low, lambda few, many: many - few),
+            by_run(growth_of_shares, of=high_over_low),
         ),
     ),
     classes(
@@ -252,7 +242,7 @@ CLAIMS = (
         says="More petals give a better accuracy on the same signal",
         paper="better",
         number="Spearman's correlation of L and accuracy, mean over k",
-        statistic=each_run(lambda record: mean_rank_correlation(accuracies(record))),
+        statistic=by_run(order_of_petals),
         holds=above(0.7),
         threshold="ours",
     ),
@@ -261,7 +251,7 @@ CLAIMS = (
         says="20 petals are better than none",
         paper="better",
         number="accuracy with L = 20 less that with L = 0, from k = 100 on",
-        statistic=gains,
+        statistic=by_run(gains),
         holds=above(0.05),
         threshold="ours",
     ),
@@ -271,7 +261,7 @@ CLAIMS = (
         paper="near-perfect",
         number="accuracy on the training points, median of the last four looks",
         tables=("evals",),
-        statistic=on_curve,
+        statistic=by_network(on_curve),
         holds=above(0.98),
         threshold="ours",
         seen="this was written: in a trial it was 0.89 after 3,000 steps, hence 10,000; and when "
@@ -284,11 +274,11 @@ CLAIMS = (
         paper="significantly",
         number="share of the box [-1.6, 1.6]² in which their classes differ",
         tables=("decision_map",),
-        statistic=each_run(differing),
+        statistic=by_run(differing),
         holds=above(0.1),
         threshold="ours",
         unit=percent,
-        also=("the same", differing_beside),
+        also=("the same", by_run(differing_beside)),
     ),
     Claim(
         id="spectral-figa13-neighbours",
@@ -299,10 +289,10 @@ CLAIMS = (
         "the K ≥ 3 the least",
         experiments=("spectral/neighbours",),
         tables=("neighbour_accuracy",),
-        statistic=flattest("train"),
+        statistic=by_run(flattest, points="train"),
         holds=below(0.3),
         threshold="ours; it can hardly fail",
-        also=("between the points", flattest("between")),
+        also=("between the points", by_run(flattest, points="between")),
     ),
     smooth(
         "decay",
@@ -310,20 +300,20 @@ CLAIMS = (
         paper="faster",
         number="slope of log ζ by log k over k = 32 to 64, less the steepest of K = 1, 3, 5, 9; of "
         "maps of probabilities and of classes",
-        statistic=slope_beside_steepest(RESOLVED),
+        statistic=by(beside_neighbours)(slope_less_steepest, octave=RESOLVED),
         holds=below(0.0),
         threshold="the text's word; a map of neighbours has jumps, which decide the map of "
         "probabilities, so the map of classes, which all have jumps, must show it too",
         seen="the octave took the place of k = 128 to 255, where a map of 512 points has what "
         "belongs above 256; by that it is partly",
-        also=("over k = 64 to 128", slope_beside_steepest(NEXT)),
+        also=("over k = 64 to 128", by(beside_neighbours)(slope_less_steepest, octave=NEXT)),
     ),
     smooth(
         "low",
         says="The network is as expressive as K = 1 at low radial frequency",
         paper="as expressive",
         number="ζ over that of K = 1, geometric mean over the lowest tenth of k",
-        statistic=ratio_at_low_frequencies,
+        statistic=by(beside_neighbours)(ratio_at_low_frequencies),
         holds=between(0.8, 1.25),
         threshold="ours",
         seen="the geometric mean took the place of the arithmetic one, 1.14; it holds by both",

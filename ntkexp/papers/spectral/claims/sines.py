@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-
 import pandas as pd
 
-from ntkexp.claims.claim import (
-    Case,
-    Claim,
-    Section,
-    Statistic,
-    above,
-    below,
-    each_run,
-    sharing,
-    times,
-)
-from ntkexp.papers.spectral.numbers import by_frequency, gone, growth, hits, middle_delta
-from ntkexp.results.record import Record
+from ntkexp.claims.claim import Claim, Section, above, below, sharing, times
+from ntkexp.claims.statistics import beside, by_network, by_run
+from ntkexp.papers.spectral.numbers import by_frequency, gone, hits, log_product, middle_delta
 
 SETTINGS = {"spectral/equal": "equal", "spectral/increasing": "increasing"}
 # By 500 the control has fitted its sine.
@@ -26,52 +14,36 @@ CONTROL, CONTROL_FITTED, CONTROL_END = "spectral/one_sine", 500, 20_000
 EARLY = 500
 
 
-def order(record: Record) -> float:
-    return by_frequency(hits(record.tables["fourier"]).mean())
+def order(fourier: pd.DataFrame) -> float:
+    return by_frequency(hits(fourier).mean())
 
 
-def lowest_over_highest(record: Record) -> float:
+def lowest_over_highest(fourier: pd.DataFrame) -> float:
     """The mean first step of the lowest frequency over that of the highest."""
-    means = hits(record.tables["fourier"]).mean()
+    means = hits(fourier).mean()
     return float(means.iloc[0] / means.iloc[-1])
 
 
-def growth_beside_control(start: int) -> Statistic:
-    """The growth of each setting that has runs, over that of a control of its scale."""
-
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        growths = [
-            (run, growth(run.tables["spectral_norms"], start, CONTROL_END)) for run in records
-        ]
-        for record, value in growths:
-            for control, of_control in growths if record.experiment != CONTROL else ():
-                if control.experiment == CONTROL and control.scale == record.scale:
-                    yield Case(SETTINGS[record.experiment], record.seed, value / of_control)
-
-    return cases
+def growth(spectral_norms: pd.DataFrame, start: int) -> float:
+    """The growth of the log of the product of all spectral norms until the end of the control."""
+    logs = log_product(spectral_norms)
+    return float(logs[CONTROL_END] - logs[start])
 
 
-def early_share(column: str) -> Statistic:
-    """By network: at the last look before the second lowest frequency is reached, a column of
-    `linear_pieces` over its value at the end."""
-
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        for record in records:
-            second = hits(record.tables["fourier"]).iloc[:, 1]
-            for seed, rows in record.tables["linear_pieces"].groupby("seed"):
-                values = rows.set_index("step")[column].sort_index()
-                then = values[values.index < second[seed]].iloc[-1]
-                yield Case("", int(str(seed)), float(then / values.iloc[-1]))
-
-    return cases
+def rates(fourier: pd.DataFrame, step: int) -> float:
+    return by_frequency(gone(fourier, step))
 
 
-def at_middle_delta(column: str, value: Callable[[pd.Series], float]) -> Statistic:
-    def number(record: Record) -> float:
-        rows = middle_delta(record.tables["perturbed_spectrum"])
-        return value(rows.groupby("k")[column].mean())
+def early_share(linear_pieces: pd.DataFrame, fourier: pd.DataFrame, column: str) -> float:
+    """A column at the last look before a network reaches the second lowest frequency, over its
+    value at the end."""
+    values = linear_pieces.set_index("step")[column].sort_index()
+    early = values[values.index < hits(fourier).iloc[0, 1]]
+    return float(early.iloc[-1] / values.iloc[-1])
 
-    return each_run(number)
+
+def order_at_middle_delta(perturbed_spectrum: pd.DataFrame, column: str) -> float:
+    return by_frequency(middle_delta(perturbed_spectrum).groupby("k")[column].mean())
 
 
 first = sharing(
@@ -81,10 +53,10 @@ first = sharing(
     number="Spearman's correlation of k with the first step at which |f̃_k| is 0.9 of the "
     "target's (the last step where it never is), mean over networks",
     tables=("fourier",),
-    statistic=each_run(order),
+    statistic=by_run(order),
     holds=above(0.8),
     threshold="ours: above 0 cannot fail in practice",
-    also=("first step of the lowest over that of the highest", each_run(lowest_over_highest)),
+    also=("first step of the lowest over that of the highest", by_run(lowest_over_highest)),
 )
 pieces = sharing(
     "spectral-figa1-",
@@ -120,7 +92,7 @@ CLAIMS = (
         "sine alone",
         experiments=(*SETTINGS, CONTROL),
         tables=("spectral_norms",),
-        statistic=growth_beside_control(0),
+        statistic=beside(growth, CONTROL, panels=SETTINGS, start=0),
         holds=above(2.0),
         threshold="ours: at least twice as much; without the control nothing can fail",
         seen="it came to be judged without runs of increasing amplitudes, before which it had no "
@@ -128,7 +100,7 @@ CLAIMS = (
         unit=times,
         also=(
             "from step 500, where the control has its sine",
-            growth_beside_control(CONTROL_FITTED),
+            beside(growth, CONTROL, panels=SETTINGS, start=CONTROL_FITTED),
         ),
     ),
     Claim(
@@ -140,11 +112,11 @@ CLAIMS = (
         "steps, means over networks",
         experiments=("spectral/equal",),
         tables=("fourier",),
-        statistic=each_run(lambda run: by_frequency(gone(run.tables["fourier"], EARLY))),
+        statistic=by_run(rates, step=EARLY),
         holds=below(-0.8),
         threshold="ours, as for the order of frequencies",
         seen="this was written: after 500 steps as after 300 it holds, after 100 it does not",
-        also=("after 100", each_run(lambda run: by_frequency(gone(run.tables["fourier"], 100)))),
+        also=("after 100", by_run(rates, step=100)),
     ),
     pieces(
         "slope-early",
@@ -152,14 +124,14 @@ CLAIMS = (
         paper="only increase gradually",
         number="L_f over that at the end, at the last look before the second lowest frequency "
         "reaches 0.9",
-        statistic=early_share("lipschitz"),
+        statistic=by_network(early_share, column="lipschitz"),
     ),
     pieces(
         "regions-early",
         says="Most linear pieces come while higher frequencies are fitted",
         paper="not said",
         number="the number of pieces N_f over that at the end, at the same look",
-        statistic=early_share("regions"),
+        statistic=by_network(early_share, column="regions"),
         section=Section.ours,
     ),
     Claim(
@@ -171,13 +143,13 @@ CLAIMS = (
         "mean ratio is nearest to 0.5",
         experiments=("spectral/robustness",),
         tables=("perturbed_spectrum",),
-        statistic=at_middle_delta("magnitude", by_frequency),
+        statistic=by_run(order_at_middle_delta, column="magnitude"),
         holds=below(-0.8),
         threshold="ours",
         seen="this was written: in a trial the clip of the figure hid that the lowest k moved most",
         also=(
             "the same of |f̃_θ(k) - f̃_θ*(k)| / |f̃_θ*(k)|",
-            at_middle_delta("residual", by_frequency),
+            by_run(order_at_middle_delta, column="residual"),
         ),
     ),
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
-from ntkexp.claims.claim import Claim, above, each_run
-from ntkexp.results.record import Record
+from ntkexp.claims.claim import Claim, above
+from ntkexp.claims.statistics import by_run
 
 
-def peaks_by_number(record: Record) -> float:
+def peaks_by_number(kernel_spectra: pd.DataFrame) -> float:
     """Pearson's correlation of n with the frequency at which its eigenvector is largest."""
-    spectra = record.tables["kernel_spectra"]
-    largest = spectra.loc[spectra.groupby("n")["magnitude"].idxmax()]
+    largest = kernel_spectra.loc[kernel_spectra.groupby("n")["magnitude"].idxmax()]
     return float(np.corrcoef(largest["n"], largest["k"])[0, 1])
 
 
@@ -24,7 +24,7 @@ CLAIMS = (
         number="correlation of n with the frequency at which the n-th eigenvector is largest",
         experiments=("spectral/sinusoids",),
         tables=("kernel_spectra",),
-        statistic=each_run(peaks_by_number),
+        statistic=by_run(peaks_by_number),
         holds=above(0.95),
         threshold="ours",
         seen="this was written: σ = 0.05 was chosen, which keeps all 50 above rounding",

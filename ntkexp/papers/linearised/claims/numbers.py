@@ -1,0 +1,167 @@
+"""Numbers that statements on tasks are judged by: ranks over j, gaps to the linearisation, and how
+training ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.curves import spearman
+from ntkexp.claims.statistics import Group, by
+from ntkexp.papers.linearised.tasks import (
+    EPOCH,
+    INDEX,
+    LINEAR,
+    SIZE,
+    TITLES,
+    WHOLE,
+    Pair,
+    by_task,
+    experiments,
+    of_seeds,
+    pairs,
+    runs_of_seeds,
+)
+from ntkexp.results.record import Record
+
+# From here on the network is worse than its linearisation.
+FROM = 10
+FEW = 4
+SIZES = experiments("linearised/sizes_mlp")
+
+
+def title(experiment: str) -> str:
+    """Whose tasks they are: `MLP, network`."""
+    whose = "linearisation" if experiment.endswith(LINEAR) else "network"
+    return f"{TITLES[experiment.removesuffix(LINEAR)]}, {whose}"
+
+
+def each_model(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, its tasks) of each network and of each linearisation."""
+    for (experiment, seed), frame in of_seeds(records).items():
+        yield title(experiment), seed, frame
+
+
+def each_network(records: Sequence[Record]) -> Iterator[Group]:
+    for (experiment, seed), frame in of_seeds(records).items():
+        yield TITLES[experiment], seed, frame
+
+
+def evals_of_models(records: Sequence[Record]) -> Iterator[Group]:
+    for (experiment, seed), runs in runs_of_seeds(records).items():
+        yield title(experiment), seed, by_task(runs, "evals")
+
+
+def each_pair(records: Sequence[Record]) -> Iterator[Group]:
+    """(panel, seed, the tasks of a network and of its linearisation)."""
+    for pair in pairs(records):
+        yield pair.title, pair.seed, pair
+
+
+def each_size(records: Sequence[Record]) -> Iterator[Group]:
+    """The same, with the numbers of CIFAR2's images in place of j."""
+    return each_pair([
+        replace(record, config={**record.config, INDEX: record.config[SIZE] or WHOLE})
+        if record.experiment in SIZES else record
+        for record in records
+    ])  # fmt: skip
+
+
+by_model, by_pair, by_size = by(each_model), by(each_pair), by(each_size)
+
+
+def rank(frame: pd.DataFrame, column: str) -> float:
+    """Spearman's correlation of j with a column, without the last digit: .9 of five tasks is .9.
+
+    A task without a number is left out, for ties at the end lower the highest correlation there can
+    be (eight of thirteen: .88). Fewer tasks than `FEW` say nothing.
+    """
+    counted = frame[np.isfinite(frame[column])]
+    if len(counted) < FEW:
+        return math.nan
+    return round(spearman(counted.index.to_numpy(dtype=float), counted[column]), 9)
+
+
+def beside_rank(frame: pd.DataFrame, column: str) -> dict[str, float]:
+    """The correlation without tasks that take less than an epoch, whose labels are nearly all the
+    same; for steps the concordance as well, which leaves no task out."""
+    slow = frame[np.isfinite(frame[column]) & (frame["steps"] >= EPOCH)]
+    found = {f"{len(slow)} tasks": rank(slow, column)}
+    if column == "steps":
+        found[f"concordance of {len(frame)}"] = concordance(frame)
+    return found
+
+
+def concordance(frame: pd.DataFrame) -> float:
+    """Of the pairs of tasks of which one comes to the loss, or both, the share in which the one of
+    the smaller j is sooner; who never comes there is last."""
+    steps = frame["steps"].to_numpy(dtype=float)
+    early, late = np.triu_indices(len(steps), 1)
+    decided = np.isfinite(np.minimum(steps[early], steps[late]))
+    return float((steps[early] < steps[late])[decided].mean())
+
+
+def largest_gap(pair: Pair) -> float:
+    gap = pair.gap
+    return float(gap[gap.index >= FROM].max())
+
+
+def mean_gap(pair: Pair) -> float:
+    gap = pair.gap
+    return float(gap[gap.index >= FROM].mean())
+
+
+def reached_later(pair: Pair) -> float:
+    """The share of tasks in which the network came to the loss no sooner than its linearisation, of
+    those where one of them came there; who never does is last."""
+    network, linear = pair.network["steps"], pair.linear["steps"]
+    came = np.isfinite(network) | np.isfinite(linear)
+    return float((network >= linear)[came].mean()) if came.any() else math.nan
+
+
+def agreement(pair: Pair) -> float:
+    """Spearman's correlation of the accuracies; two or three tasks say nothing."""
+    if len(pair.gap) < FEW:
+        return math.nan
+    return spearman(pair.network["accuracy"], pair.linear["accuracy"])
+
+
+def learned_gap(pair: Pair) -> float:
+    """The mean gap over the tasks of which the linearisation has learned its training labels by
+    more than half of the way from chance."""
+    return float(pair.gap[(pair.gap.index >= FROM) & (pair.linear["train_accuracy"] > 0.75)].mean())
+
+
+def last_change(evals: pd.DataFrame) -> float:
+    """The largest change of a test accuracy in the last seven tenths of training, over tasks."""
+    test = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
+    accuracies = test.pivot(index="step", columns=INDEX, values="accuracy")
+    late = accuracies.index[-1] * 3 // 10
+    change: Any = accuracies.iloc[-1] - accuracies.loc[late]
+    return float(np.abs(change.to_numpy(dtype=float)).max())
+
+
+def highest_loss(frame: pd.DataFrame) -> float:
+    """The highest training loss at the end, over tasks."""
+    return float(frame["train_loss"].max())
+
+
+def drop(frame: pd.DataFrame) -> float:
+    """The fall of accuracy from the first task to the last, where there are few."""
+    if len(frame) < 2:
+        return math.nan
+    return float(frame["accuracy"].iloc[0] - frame["accuracy"].iloc[-1])
+
+
+def crossing(pair: Pair) -> float:
+    """The smaller size of the gaps at 300 and 700; negative where both are on one side."""
+    if not {300, 700} <= {*pair.gap.index}:
+        return math.nan
+    early, late = pair.gap[300], pair.gap[700]
+    size = min(abs(early), abs(late))
+    return float(size if early * late < 0 else -size)
