@@ -21,7 +21,7 @@ from ntkexp.claims.horizon import either, iteration, memorised
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.results.record import Record
-from tests.papers.alignment.claim_examples import evals, record
+from tests.papers.made import evals, record
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ntkexp.claims.statistics import (
 )
 from ntkexp.errors import UserError
 from ntkexp.results.record import Record
-from tests.papers.alignment.claim_examples import record
+from tests.papers.made import record
 
 
 def run(experiment: str, size: int, seed: int = 0, **config: Any) -> Record:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -163,7 +164,7 @@ def test_a_growing_effective_rank_is_no_second_rise() -> None:
 
 def test_one_probe_is_no_minimum() -> None:
     name = "fig02-notebook-early-minimum-noise20"
-    spike = notebook("vgg19_noise20", lambda step: 100 if step == LONG[20] else 140)
+    spike = notebook("vgg19_noise20", np.where(np.arange(len(LONG)) == 20, 100, 140))
     assert judge(BY_ID[name], spike).measured == "140"
 
 
@@ -187,7 +188,7 @@ def test_a_statement_of_the_paper_is_judged_on_each_recipe_for_itself() -> None:
 
 
 def test_one_measure_that_follows_the_gap_everywhere_is_enough_against_only() -> None:
-    found = judge(BY_ID["fig06-others"], sweeps("l2_norm", follows=True))
+    found = judge(BY_ID["fig06-others"], sweeps(l2_norm=True))
     assert [(case.panel, case.value) for case in found.cases] == [
         ("width", 1.0),
         ("width, rate 0.01", 1.0),
@@ -196,7 +197,7 @@ def test_one_measure_that_follows_the_gap_everywhere_is_enough_against_only() ->
 
 def test_figure_6_is_judged_on_means_over_seeds() -> None:
     """A second seed whose gaps run the other way, by half as much, turns nothing but the draws."""
-    first, others = sweeps("complexity", follows=True), []
+    first, others = sweeps(complexity=True), []
     for run in first:
         table = run.tables["measures"]
         gap = table["measure"] == "gap_error"
@@ -209,12 +210,12 @@ def test_figure_6_is_judged_on_means_over_seeds() -> None:
 
 
 def test_of_two_settings_nothing_is_said_of_the_other_measures() -> None:
-    two = [run for run in sweeps("l2_norm", True) if "width" not in run.experiment]
+    two = [run for run in sweeps(l2_norm=True) if "width" not in run.experiment]
     assert judge(BY_ID["fig06-others"], two).verdict is Verdict.no_runs
 
 
 def test_networks_that_have_not_fitted_have_no_place_in_figure_6() -> None:
-    assert judge(BY_ID["fig06-complexity"], sweeps("complexity", True, 0.5)).cases == ()
+    assert judge(BY_ID["fig06-complexity"], sweeps(0.5, complexity=True)).cases == ()
 
 
 def test_small_nets_say_nothing_of_four_million_parameters() -> None:
@@ -259,5 +260,5 @@ def test_every_threshold_says_where_it_comes_from() -> None:
 
 
 def test_two_networks_are_no_sweep() -> None:
-    few = [run for run in sweeps("complexity", follows=True) if run.axis <= 2]
+    few = [run for run in sweeps(complexity=True) if run.axis <= 2]
     assert judge(BY_ID["fig06-complexity"], few).verdict is Verdict.no_runs

@@ -11,7 +11,7 @@ from tests.papers.alignment.claim_examples import subsets
 # the difficult one is halfway up at 1 + t = 1000.
 EASY, DIFFICULT = (0.0, 0.1, 0.5, 1.0, 1.0), (0.1, 0.1, 0.1, 0.2, 0.3)
 STEPS = (0, 9, 99, 999, 9999)
-ALIGNMENT = subsets(EASY, DIFFICULT, STEPS)["alignment"]
+ALIGNMENT = subsets("cka", (EASY, DIFFICULT), STEPS)
 
 
 def test_the_easy_curve_starts_with_a_tenth_of_its_rise() -> None:
@@ -33,6 +33,6 @@ def test_the_difficult_curve_beside_the_easy_one() -> None:
 
 def test_the_ratio_is_above_half_of_its_highest_for_two_decades() -> None:
     """Ratios 1, 5, 5 and 3.3: from 100 on, and nothing is known after the last probe."""
-    late = subsets(EASY, DIFFICULT, (0, 10, 100, 1000, 10000))["alignment"]
+    late = subsets("cka", (EASY, DIFFICULT))
     assert hierarchy.decades_above_half(late) == pytest.approx(2.0)
     assert hierarchy.iterations_above_half(late) == pytest.approx(9900)

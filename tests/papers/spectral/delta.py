@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ntkexp.results.record import Record
-from tests.papers.spectral.made import SEEDS, rows
+from tests.papers.made import record, rows
+from tests.papers.spectral.made import SEEDS
 
 AXES = {
     "delta_depth": ("model.depth", (3, 6)),
@@ -30,16 +31,14 @@ def records(experiment: str, holds: bool) -> list[Record]:
     key, values = AXES[name]
     # With 64 units equation (7) allows a slope of 6,872, with 16 one of 1.7.
     shape = {"model.depth": 6, "model.width": 16 if holds else 64, "data.train_examples": 200}
+    outcomes = zip(values, SHARES[holds][name], SPEEDS[holds][name], strict=True)
     return [
-        Record(
+        record(
             experiment,
-            str(value),
-            {"name": experiment, "seed": 0, **shape, key: value},
             {"fourier": fourier(share, speed, low_first=holds)},
+            **{**shape, key: value},
         )
-        for value, share, speed in zip(
-            values, SHARES[holds][name], SPEEDS[holds][name], strict=True
-        )
+        for value, share, speed in outcomes
     ]
 
 
@@ -54,4 +53,4 @@ def fourier(share: float, speed: float, *, low_first: bool) -> pd.DataFrame:
         return 0.4 if (k <= near if low_first else k >= 100 - near) else 1.0
 
     axes = {"seed": SEEDS, "step": range(0, 101, 10), "k": range(5, 91, 5)}
-    return rows(axes, residual=residual, target=lambda **one: 1.0, magnitude=lambda **one: 1.0)
+    return rows(axes, residual=residual, target=1.0, magnitude=1.0)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from tests.papers.spectral.made import SEEDS, rows
+from tests.papers.made import rows
+from tests.papers.spectral.made import SEEDS
 
 K, BETA, NOISE = "data.frequency", "data.amplitude", "data.noise"
 WAVES = ("spectral/waves", "spectral/wave_amplitudes", "spectral/wave_controls")
@@ -38,10 +39,10 @@ def waves(axes: Mapping[str, tuple[object, ...]], holds: bool) -> Mapping[str, p
         late = {0: 1 + higher, 100: 1, 200: 1 + higher}[int(one["step"])]
         return 0.5 * best * late
 
-    looks = {**axes, "seed": SEEDS, "step": (0, 100, 200), "split": ("test",), "subset": ("all",)}
+    looks = {**axes, "seed": SEEDS, "step": (0, 100, 200)}
     start = {**axes, "seed": SEEDS, "step": (0,), "n": (20, 40)}
     noise = rows(start, noise=lambda **one: one[BETA] ** 2 * POWER / 2)
-    return {"evals": rows(looks, loss=loss), "kernel_spectrum": noise}
+    return {"evals": rows(looks, split="test", subset="all", loss=loss), "kernel_spectrum": noise}
 
 
 def spectrum(holds: bool) -> pd.DataFrame:

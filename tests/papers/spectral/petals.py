@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
-from tests.papers.spectral.made import SEEDS, rows
+from tests.papers.made import rows
+from tests.papers.spectral.made import SEEDS
 
 L = "data.petals"
 MAPS = ("probability", "class")
@@ -36,9 +38,9 @@ def tables(experiment: str, holds: bool) -> Mapping[str, pd.DataFrame] | None:
 
 
 def losses(sign: int) -> pd.DataFrame:
-    axes = {L: (0, 4, 10), "seed": SEEDS, "step": (0, 100), "split": ("train", "test"),
-            "subset": ("all",)}  # fmt: skip
-    return rows(axes, loss=lambda **one: 1.0 if one["step"] == 0 else 0.5 - sign * one[L] / 50)
+    axes = {"split": ("train", "test"), "seed": SEEDS, L: (0, 4, 10), "step": (0, 100)}
+    ends = [[1.0, 0.5 - sign * petals / 50] for petals in axes[L]]
+    return rows(axes, subset="all", loss=ends)
 
 
 def spectrum(sign: int) -> pd.DataFrame:
@@ -51,37 +53,35 @@ def spectrum(sign: int) -> pd.DataFrame:
             return 0.1 if one["step"] == 0 else 1.0
         return 0.5 + sign * one[L] / 50 if one["step"] == 100 else 0.3
 
-    return rows(axes, magnitude=magnitude, target=lambda **one: 1.0)
+    return rows(axes, magnitude=magnitude, target=1.0)
 
 
 def accuracies(sign: int) -> pd.DataFrame:
     axes = {"data.frequency": (50, 100, 200), L: (0, 10, 20), "seed": SEEDS,
-            "step": (2000, 2600, 3000), "split": ("train", "test"), "subset": ("all",)}  # fmt: skip
+            "step": (2000, 2600, 3000), "split": ("train", "test")}  # fmt: skip
 
     def accuracy(**one: object) -> float:
         late = one["split"] == "train" and int(str(one["step"])) > 2500
         return 0.75 + sign * (int(str(one[L])) - 10) / 100 if late else 0.5
 
-    return rows(axes, accuracy=accuracy)
+    return rows(axes, subset="all", accuracy=accuracy)
 
 
 def on_curve(holds: bool) -> pd.DataFrame:
     """Of the last four looks one has an accuracy of its own."""
-    axes = {"seed": SEEDS, "step": range(0, 51, 10), "split": ("train",), "subset": ("all",)}
+    axes = {"seed": SEEDS, "step": range(0, 51, 10)}
     late, odd = (1.0, 0.9) if holds else (0.9, 1.0)
-    return rows(axes, accuracy=lambda **one: odd if one["step"] in (0, 10, 50) else late)
+    accuracy = (odd, odd, late, late, late, odd)
+    return rows(axes, split="train", subset="all", accuracy=accuracy)
 
 
 def decisions(holds: bool) -> pd.DataFrame:
     """A map of 16 x 16 points, of which two networks answer some differently: all in one quarter
     far from the curve, or none."""
-    axes = {"step": (10,), "seed": SEEDS, "row": range(16), "column": range(16)}
-    odd = SEEDS[1] if holds else None
-
-    def logit(step: int, seed: int, row: int, column: int) -> float:
-        return -1.0 if seed == odd and row < 8 and column < 8 else 1.0
-
-    return rows(axes, logit=logit)
+    axes = {"step": [10], "seed": SEEDS, "row": range(16), "column": range(16)}
+    logits = np.ones((2, 16, 16))
+    logits[1, :8, :8] = -1.0 if holds else 1.0
+    return rows(axes, logit=logits)
 
 
 def neighbours(holds: bool) -> Mapping[str, pd.DataFrame]:

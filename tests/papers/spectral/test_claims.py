@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,8 +22,9 @@ from ntkexp.papers.spectral.numbers import (
     slope,
 )
 from ntkexp.results.record import Record
+from tests.papers.made import record, rows
 from tests.papers.spectral import delta, noisy_digits, petals
-from tests.papers.spectral.made import SEEDS, fourier, norms, pieces, rows
+from tests.papers.spectral.made import SEEDS, fourier, norms, pieces
 
 LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
 
@@ -42,9 +44,9 @@ def losses_by_points(holds: bool) -> pd.DataFrame:
     """Reconstructions have the lowest losses of all, or the highest; they fall as 1 / step."""
     kinds = ("reconstructions", "scaled_reconstructions", "scaled_noise", "components", "noise")
     axes = {"data.points": kinds if holds else kinds[::-1], "seed": SEEDS,
-            "step": (100, 200, 500, 1000), "split": ("train",), "subset": ("all",)}  # fmt: skip
-    place = axes["data.points"].index
-    return rows(axes, loss=lambda **one: 0.4 * (1 + place(one["data.points"])) / one["step"])
+            "step": (100, 200, 500, 1000)}  # fmt: skip
+    loss = 0.4 * np.arange(1, 6)[:, None, None] / axes["step"]
+    return rows(axes, split="train", subset="all", loss=loss)
 
 
 def image_paths(holds: bool) -> pd.DataFrame:
@@ -61,17 +63,15 @@ def image_paths(holds: bool) -> pd.DataFrame:
 def records(experiment: str, holds: bool) -> list[Record]:
     if "delta" in experiment:
         return delta.records(experiment, holds)
-    return [record(experiment, holds)]
+    return [run_of(experiment, holds)]
 
 
-def record(experiment: str, holds: bool) -> Record:
+def run_of(experiment: str, holds: bool) -> Record:
     alone = experiment.endswith("one_sine")
-    if (made := noisy_digits.tables(experiment, holds)) is not None:
-        config = {"name": experiment, "seed": 0, "data.width": 1.0}
-        return Record(experiment, "run", config, made)
-    if (made := petals.tables(experiment, holds)) is not None:
-        config = {"name": experiment, "seed": 0, **petals.CURVE}
-        return Record(experiment, "run", config, made)
+    if (found := noisy_digits.tables(experiment, holds)) is not None:
+        return record(experiment, found, **{"data.width": 1.0})
+    if (found := petals.tables(experiment, holds)) is not None:
+        return record(experiment, found, **petals.CURVE)
     # The n-th eigenvector is largest at its own frequency, or at one that falls.
     spectra = rows(
         {"n": range(1, 6), "k": range(1, 6)},
@@ -86,7 +86,7 @@ def record(experiment: str, holds: bool) -> Record:
         "perturbed_spectrum": perturbed(holds),
         "image_paths": image_paths(holds),
     }
-    return Record(experiment, "run", {"name": experiment, "seed": 0}, tables)
+    return record(experiment, tables)
 
 
 @pytest.mark.parametrize("name", LEDGER)
@@ -126,7 +126,7 @@ def test_high_frequencies_are_fitted_by_network_and_step() -> None:
 
 
 def test_the_untrained_network_is_no_best() -> None:
-    runs = [record(name, False) for name in noisy_digits.WAVES]
+    runs = [run_of(name, False) for name in noisy_digits.WAVES]
     for run in runs:
         table = run.tables["evals"]
         table.loc[table["step"] == 0, "loss"] = 0.0
@@ -134,7 +134,7 @@ def test_the_untrained_network_is_no_best() -> None:
 
 
 def test_petals_are_set_beside_the_last_looks_and_one_iteration() -> None:
-    run = record("spectral/petals", True)
+    run = run_of("spectral/petals", True)
     loss = judge(LEDGER["spectral-fig38-loss"], [run]).also
     # Two looks, at losses of 1 and 0.5 - L / 50.
     assert [case.value for case in loss] == pytest.approx([0.71 / 0.75, 0.65 / 0.71])
@@ -143,7 +143,7 @@ def test_petals_are_set_beside_the_last_looks_and_one_iteration() -> None:
 
 
 def test_maps_are_compared_with_chance_and_far_from_the_curve() -> None:
-    found = judge(LEDGER["spectral-fig37-elsewhere"], [record("spectral/decision_maps", True)])
+    found = judge(LEDGER["spectral-fig37-elsewhere"], [run_of("spectral/decision_maps", True)])
     assert [case.value for case in found.cases] == [0.25]
     chance, far = found.also
     assert chance.value == 0.25
@@ -152,7 +152,7 @@ def test_maps_are_compared_with_chance_and_far_from_the_curve() -> None:
 
 def test_norms_of_one_setting_are_judged_before_the_other_has_runs() -> None:
     claim = LEDGER["spectral-fig31-norms-grow"]
-    equal, control = (record(name, False) for name in ("spectral/equal", "spectral/one_sine"))
+    equal, control = (run_of(name, False) for name in ("spectral/equal", "spectral/one_sine"))
     found = judge(claim, [equal, control])
     assert found.verdict is Verdict.fails
     assert [case.panel for case in found.cases] == ["equal"]
@@ -161,7 +161,7 @@ def test_norms_of_one_setting_are_judged_before_the_other_has_runs() -> None:
 
 def test_norms_are_set_beside_a_control_of_their_scale() -> None:
     claim = LEDGER["spectral-fig31-norms-grow"]
-    equal, control = (record(name, False) for name in ("spectral/equal", "spectral/one_sine"))
+    equal, control = (run_of(name, False) for name in ("spectral/equal", "spectral/one_sine"))
     small = replace(control, config={**control.config, "scale.name": "small"})
     assert judge(claim, [equal, small]).verdict is Verdict.no_runs
 
