@@ -10,8 +10,7 @@ from ntkexp.papers.linearised.tasks import MODELS, SOLUTIONS, looks
 from ntkexp.results.record import Record
 from ntkexp.scripts.linearised.fig08_solution import draw
 from ntkexp.scripts.linearised.task_panels import accuracies, movements
-from tests.papers.linearised.test_eigenfunction_claims import record
-from tests.papers.linearised.test_solution import AS_THE_TEXT, figure8
+from tests.papers.linearised.made import AS_THE_TEXT, figure8, record
 
 
 def test_figure_8_draws_each_model_from_its_first_look_after_the_start() -> None:

@@ -9,6 +9,8 @@ import pytest
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims.continuum import CLAIMS, at_loss, points
 from ntkexp.results.record import Record
+from tests.papers import made
+from tests.papers.made import rows
 
 LEDGER = {claim.id.removeprefix("lazy-continuum-"): claim for claim in CLAIMS}
 ALPHAS = (0.3, 1.0, 10.0, 100.0)
@@ -18,20 +20,16 @@ CLEAN = 2.0 - 0.1 * np.arange(20)
 
 def record(onsets: list[float], alignments: list[float], width: int = 64) -> Record:
     """For every alpha a noisy loss with its peak at a clean loss, and an alignment."""
-    evals, linearity = [], []
-    for alpha, peak, alignment in zip(ALPHAS, onsets, alignments, strict=True):
-        for seed in range(2):
-            own = {"transform.alpha": alpha, "seed": seed, "step": np.arange(20)}
-            noisy = 2.0 - np.abs(CLEAN - peak)
-            for subset, loss in (("intact", CLEAN), ("noisy", noisy), ("all", CLEAN)):
-                evals.append(
-                    pd.DataFrame({**own, "split": "train", "subset": subset, "loss": loss})
-                )
-            looked = {**own, "kernel": alignment, "relus": alignment, "split": "test"}
-            linearity.append(pd.DataFrame(looked))
-    name = "lazy/continuum"
-    tables = {"evals": pd.concat(evals), "linearity": pd.concat(linearity)}
-    return Record(name, str(width), {"name": name, "model.width": width, "seed": 0}, tables)
+    own = {"transform.alpha": ALPHAS, "seed": range(2), "step": range(20)}
+    noisy = [[2.0 - np.abs(CLEAN - peak)] for peak in onsets]
+    losses = {"intact": CLEAN, "noisy": noisy, "all": CLEAN}
+    evals = [rows(own, split="train", subset=name, loss=loss) for name, loss in losses.items()]
+    measure = np.array(alignments)[:, None, None]
+    tables = {
+        "evals": pd.concat(evals),
+        "linearity": rows(own, kernel=measure, relus=measure, split="test"),
+    }
+    return made.record("lazy/continuum", tables, **{"model.width": width})
 
 
 RISING = [0.5, 0.6, 0.7, 0.9]

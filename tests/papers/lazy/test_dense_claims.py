@@ -11,6 +11,8 @@ import pytest
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims.dense import CLAIMS, HASTY, LAZY, LEVELS
 from ntkexp.results.record import Record
+from tests.papers import made
+from tests.papers.made import rows
 
 LEDGER = {claim.id.removeprefix("lazy-figc9-"): claim for claim in CLAIMS}
 STEPS = np.arange(200)
@@ -18,23 +20,12 @@ STEPS = np.arange(200)
 
 def record(example: int, rates: dict[float, list[float]]) -> Record:
     """Losses that fall exponentially, by alpha and example."""
-    rows = [
-        pd.DataFrame(
-            {
-                "transform.alpha": alpha,
-                "seed": seed,
-                "step": STEPS,
-                "example": number,
-                "loss": 0.5 * np.exp(-rate * STEPS),
-            }
-        )
-        for alpha, own in rates.items()
-        for seed in range(2)
-        for number, rate in enumerate(own)
-    ]
-    name = "lazy/dense_examples"
-    config = {"name": name, "data.example": example, "data.q": 2, "seed": 0}
-    return Record(name, str(example), config, {"snapshot": pd.concat(rows, ignore_index=True)})
+    axes = {"transform.alpha": rates, "seed": range(2), "step": STEPS}
+    own = np.array([*rates.values()])[:, None, None]
+    loss = 0.5 * np.exp(-own * STEPS[:, None])
+    table = rows({**axes, "example": range(own.shape[-1])}, loss=loss)
+    options = {"data.example": example, "data.q": 2}
+    return made.record("lazy/dense_examples", {"snapshot": table}, **options)
 
 
 def runs(reversed_: bool) -> list[Record]:

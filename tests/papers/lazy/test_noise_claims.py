@@ -12,9 +12,11 @@ from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims import noise, rates
 from ntkexp.papers.lazy.curves import WRONG_LABELS, at_losses, looks, onset
 from ntkexp.results.record import Record
+from tests.papers.made import record, rows
 
 LEDGER = {claim.id.partition("-noise-")[2]: claim for claim in (*noise.CLAIMS, *rates.CLAIMS)}
 CLEAN = np.geomspace(2.3, 0.02, 60)
+ALPHAS = {"plain": 1.0, "lazy": 100.0}
 MLP, RATES = "lazy/noise_mlp", "lazy/rates_mlp"
 
 
@@ -29,40 +31,38 @@ def tables(peak: float, linear: float, *, turns: bool = True) -> dict[str, pd.Da
     test = np.where(before, CLEAN, 2 * peak - CLEAN)
     known = {"intact": 1 - CLEAN / 2.6, "noisy": np.where(before, 0.05, 1 - CLEAN / peak),
              "all": 1 - test / 2.6}  # fmt: skip
-    rows = [
-        pd.DataFrame({"step": steps, "split": split, "subset": subset, "loss": loss,
-                      "accuracy": known[subset]})
-        for split, subset, loss in (("train", "intact", CLEAN), ("train", "noisy", noisy),
-                                    ("test", "all", test))
+    evals = [
+        rows({"step": steps}, split=split, subset=subset, loss=loss, accuracy=known[subset])
+        for split, subset, loss in (
+            ("train", "intact", CLEAN), ("train", "noisy", noisy), ("test", "all", test),
+        )
     ]  # fmt: skip
     fall = 1 - (1 - linear) * steps / steps[-1]
-    measures = pd.DataFrame({"step": steps, "split": "train", "relus": fall, "kernel": fall,
-                             "representation": fall})  # fmt: skip
-    return {"evals": pd.concat(rows), "linearity": measures}
+    measures = dict.fromkeys(("relus", "kernel", "representation"), fall)
+    return {
+        "evals": pd.concat(evals),
+        "linearity": rows({"step": steps}, split="train", **measures),
+    }
 
 
 def ensemble(**networks: dict[str, pd.DataFrame]) -> Record:
     """`plain` at alpha = 1 and `lazy` at alpha = 100, as members of one run."""
-    alphas = {"plain": 1.0, "lazy": 100.0}
-    joined = {
-        name: pd.concat(
-            [
-                networks[which][name].assign(**{"transform.alpha": alphas[which], "seed": 0})
-                for which in networks
-            ]
-        )
-        for name in ("evals", "linearity")
-    }
-    return Record(MLP, "run", {"name": MLP, "recipe": "paper", "optim.lr": 0.01}, joined)
+    own = [member(alpha, networks[name]) for name, alpha in ALPHAS.items() if name in networks]
+    joined = {name: pd.concat(one[name] for one in own) for name in own[0]}
+    return record(MLP, joined, recipe="paper", **{"optim.lr": 0.01})
+
+
+def member(alpha: float, found: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    keys = {"transform.alpha": alpha, "seed": 0}
+    return {name: table.assign(**keys) for name, table in found.items()}
 
 
 def at_rate(lr: float, found: dict[str, pd.DataFrame]) -> Record:
-    config = {"name": RATES, "recipe": "paper", "seed": 0, "optim.lr": lr, "transform.alpha": 1.0}
-    return Record(RATES, f"rate {lr}", config, found)
+    return record(RATES, found, recipe="paper", **{"optim.lr": lr, "transform.alpha": 1.0})
 
 
-def unfinished(record: Record) -> Record:
-    return replace(record, finished=False)
+def unfinished(run: Record) -> Record:
+    return replace(run, finished=False)
 
 
 def verdict(name: str, *records: Record) -> Verdict:
@@ -154,12 +154,10 @@ def test_memorising_begins_where_noisy_accuracy_is_back_at_a_level() -> None:
 def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
     """The lazy networks of the MLP go on for longer in a run of their own."""
     longer = f"{MLP}_lazy"
-    whole = {name: found.assign(**{"transform.alpha": 100.0, "seed": 0})
-             for name, found in tables(1.0, 0.97).items()}  # fmt: skip
     short = {name: found[found["step"] <= 8] for name, found in tables(1.0, 0.97).items()}
     one = ensemble(plain=tables(0.5, 0.3), lazy=short)
-    config = {"name": longer, "recipe": "paper", "optim.lr": 0.01}
-    other = Record(longer, "longer", config, whole)
+    whole = member(ALPHAS["lazy"], tables(1.0, 0.97))
+    other = record(longer, whole, recipe="paper", **{"optim.lr": 0.01})
     assert verdict("best-test", one) is Verdict.no_runs
     found = judge(LEDGER["best-test"], [one, other])
     assert found.verdict is Verdict.holds

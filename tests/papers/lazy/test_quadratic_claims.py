@@ -11,6 +11,8 @@ import pytest
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims.quadratic import CLAIMS
 from ntkexp.results.record import Record
+from tests.papers import made
+from tests.papers.made import rows
 
 LEDGER = {claim.id: claim for claim in CLAIMS}
 TIMES = np.linspace(0, 60, 1201)
@@ -18,40 +20,27 @@ TIMES = np.linspace(0, 60, 1201)
 
 def record(rate: Callable[[int, str], float], gap: float) -> Record:
     """Losses that fall exponentially, example by example; minorities that differ by `gap`."""
-    curves = [
-        pd.DataFrame(
-            {
-                "example": 1,
-                "regime": regime,
-                "group": str(number),
-                "time": TIMES,
-                "loss": np.exp(-rate(number, regime) * TIMES),
-            }
-        )
-        for regime in ("linearised", "non_linear")
-        for number in range(1, 6)
-    ]
+    regimes = ("linearised", "non_linear")
+    curves = rows(
+        {"example": [1], "regime": regimes, "group": range(1, 6), "time": TIMES},
+        loss=lambda regime, group, time, **_: np.exp(-rate(group, regime) * time),
+    )
+    places = ((2, "lapack"), (2, "two_modes"), (2, "rotation"), (3, "lapack"))
     levels = [
-        {
-            "example": example,
-            "basis": basis,
-            "draw": draw,
-            "regime": regime,
-            "level": level,
-            "minority": 0.5 + (gap if regime == "non_linear" else 0.0),
-        }
-        for example, basis in ((2, "lapack"), (2, "two_modes"), (2, "rotation"), (3, "lapack"))
-        for draw in range(3)
-        for regime in ("linearised", "non_linear")
-        for level in (0.2, 0.4)
+        rows(
+            {"draw": range(3), "level": (0.2, 0.4), "regime": regimes},
+            example=example,
+            basis=basis,
+            minority=(0.5, 0.5 + gap),
+        )
+        for example, basis in places
     ]
-    name = "lazy/quadratic_examples"
     tables = {
-        "quadratic_curves": pd.concat(curves, ignore_index=True),
-        "quadratic_levels": pd.DataFrame(levels),
+        "quadratic_curves": curves.astype({"group": str}),
+        "quadratic_levels": pd.concat(levels, ignore_index=True),
     }
     constants = {"study.core": 1.0, "study.q": 5, "study.n": 20}
-    return Record(name, "run", {"name": name, "study.seed": 0} | constants, tables)
+    return made.record("lazy/quadratic_examples", tables, **{"study.seed": 0}, **constants)
 
 
 def flipping(number: int, regime: str) -> float:

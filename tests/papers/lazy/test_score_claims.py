@@ -10,6 +10,7 @@ from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims import group_alignment, left_out, scores
 from ntkexp.papers.lazy.curves import TENTHS
 from ntkexp.results.record import Record
+from tests.papers.made import record, rows
 
 LEDGER = {claim.id.partition("-scores-")[2]: claim for claim in scores.CLAIMS}
 MEANS = np.array([2.3, 1.8, 1.2, 0.8, 0.4, 0.2, 0.05])
@@ -19,30 +20,18 @@ STEPS = len(MEANS)
 
 def evals(spread: dict[float, float]) -> pd.DataFrame:
     """From step 1 on a tenth's loss is by `spread` and its place apart from the mean's."""
-    rows = []
-    for alpha, width in spread.items():
-        for step, mean in enumerate(MEANS):
-            apart = mean - (step > 0) * width * PLACES
-            for name, loss in zip(("all", *TENTHS), (mean, *apart), strict=True):
-                rows.append((alpha, 3, step, "train", name, loss, 1 - loss / 2.5))
-    names = ["transform.alpha", "seed", "step", "split", "subset", "loss", "accuracy"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def linearity(last: dict[float, float]) -> pd.DataFrame:
-    parts = []
-    for alpha, end in last.items():
-        fall = np.linspace(1, end, STEPS)
-        measures = dict.fromkeys(("relus", "kernel", "representation"), fall)
-        keys = {"transform.alpha": alpha, "seed": 3, "step": range(STEPS), "split": "train"}
-        parts.append(pd.DataFrame(keys | measures))
-    return pd.concat(parts)
+    axes = {"transform.alpha": spread, "step": range(STEPS), "subset": ("all", *TENTHS)}
+    apart = np.array([0, *PLACES]) * (np.arange(STEPS) > 0)[:, None]
+    loss = MEANS[:, None] - np.array([*spread.values()])[:, None, None] * apart
+    return rows(axes, seed=3, split="train", loss=loss, accuracy=1 - loss / 2.5)
 
 
 def network(spread: dict[float, float]) -> Record:
-    config = {"name": scores.MLP, "recipe": "paper", "optim.lr": 0.01}
-    found = {"evals": evals(spread), "linearity": linearity({1.0: 0.4, 100.0: 0.99})}
-    return Record(scores.MLP, "run", config, found)
+    ends = np.linspace(1, (0.4, 0.99), STEPS).T
+    measures = dict.fromkeys(("relus", "kernel", "representation"), ends)
+    axes = {"transform.alpha": (1.0, 100.0), "step": range(STEPS)}
+    found = {"evals": evals(spread), "linearity": rows(axes, seed=3, split="train", **measures)}
+    return record(scores.MLP, found, recipe="paper", **{"optim.lr": 0.01})
 
 
 # At a loss of 2 the curves are three fifths of the way to what they are from 1.8 on.
@@ -84,17 +73,18 @@ def test_preference_is_the_gap_of_the_rises_at_equal_loss() -> None:
     """The easy group rises twice as fast; both begin elsewhere, which counts for nothing."""
     risen = 2.3 - MEANS
     parts = {"decile1": 0.3 + 0.1 * risen, "decile10": 0.1 + 0.2 * risen, "all": risen}
-    names = {"split": "train", "layer": "total", "centring": "class", "seed": 0}
-    alignment = pd.concat(
-        pd.DataFrame(
-            names | {"step": range(STEPS), "subset": subset, "cka": cka, "transform.alpha": 1.0}
-        )
-        for subset, cka in parts.items()
+    alignment = rows(
+        {"transform.alpha": [1.0], "subset": parts, "step": range(STEPS)},
+        split="train",
+        layer="total",
+        centring="class",
+        seed=0,
+        cka=[*parts.values()],
     )
     tables = {"evals": evals({1.0: 0.0}).assign(seed=0), "alignment": alignment}
-    config = {"name": scores.MLP, "recipe": "paper", "optim.lr": 0.01}
     (claim,) = group_alignment.CLAIMS
-    (case,) = claim.statistic([Record(scores.MLP, "run", config, tables)])
+    run = record(scores.MLP, tables, recipe="paper", **{"optim.lr": 0.01})
+    (case,) = claim.statistic([run])
     expected = np.mean([0.1 * (2.3 - level) for level in group_alignment.LEVELS])
     assert case.value == pytest.approx(expected)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,8 @@ from ntkexp.papers.lazy.claims.spurious import CLAIMS, FITTED_LIMIT
 from ntkexp.papers.lazy.curves import at_level, at_levels
 from ntkexp.papers.lazy.spurious_curves import curves
 from ntkexp.results.record import Record
+from tests.papers import made
+from tests.papers.made import rows
 
 LEDGER = {claim.id.removeprefix("lazy-fig53-"): claim for claim in CLAIMS}
 STEPS = 41
@@ -22,26 +27,25 @@ def evals(robust: float, *, fits: bool = True, end: float = 0.0) -> pd.DataFrame
     progress = np.linspace(0.5, 1.0 if fits else 0.97, STEPS)
     meets = np.clip((progress - 0.95) / 0.05, 0, 1)
     without = (1 - meets) * (robust * progress - 0.1) + meets * (0.9 + end)
-    rows = []
-    for split in ("train", "test"):
-        subsets = {"with": progress, "without": without, "balanced": (progress + without) / 2}
-        subsets["all"] = progress if split == "train" else subsets["balanced"]
-        for name, accuracy in subsets.items():
-            rows.append(pd.DataFrame({"step": range(STEPS), "split": split, "subset": name,
-                                      "loss": 0.0, "accuracy": accuracy}))  # fmt: skip
-    return pd.concat(rows, ignore_index=True)
+    with_and_without = [progress, without, (progress + without) / 2]
+    accuracy = [[*with_and_without, progress], [*with_and_without, with_and_without[-1]]]
+    axes = {"split": ("train", "test"), "subset": ("with", "without", "balanced", "all")}
+    return rows({**axes, "step": range(STEPS)}, loss=0.0, accuracy=accuracy)
+
+
+def members(networks: Mapping[float, pd.DataFrame], seed: int) -> dict[str, pd.DataFrame]:
+    """The tables of one run of networks, by alpha."""
+    own = [evals.assign(**{"transform.alpha": alpha}) for alpha, evals in networks.items()]
+    return {"evals": pd.concat(own, ignore_index=True).assign(seed=seed)}
 
 
 def record(robust: dict[float, float], *, name: str = "lazy/spurious_mlp", fits: bool = True,
            end: float = 0.0) -> Record:  # fmt: skip
-    parts = [
-        evals(value, fits=fits, end=end if alpha < 100 else 0.0).assign(
-            **{"transform.alpha": alpha, "seed": 3}
-        )
+    networks = {
+        alpha: evals(value, fits=fits, end=end if alpha < 100 else 0.0)
         for alpha, value in robust.items()
-    ]
-    tables = {"evals": pd.concat(parts, ignore_index=True)}
-    return Record(name, "run", {"name": name, "recipe": "paper", "seed": 0}, tables)
+    }
+    return made.record(name, members(networks, seed=3), recipe="paper")
 
 
 def verdict(name: str, one: Record) -> Verdict:
@@ -65,20 +69,14 @@ def test_a_lazy_network_that_is_less_robust() -> None:
 
 def seeds(*ends: float, apart: float = 0.0) -> list[Record]:
     """A run a seed, whose test accuracies end so; with alpha = 100 further up by `apart`."""
-    runs = []
-    for seed, end in enumerate(ends):
-        parts = [
-            evals(0.7, end=end + (apart if alpha == 100 else 0.0)).assign(
-                **{"transform.alpha": alpha, "seed": seed}
-            )
-            for alpha in (0.5, 1.0, 100.0)
-        ]
-        tables = {"evals": pd.concat(parts, ignore_index=True)}
-        name = "lazy/spurious_mlp"
-        runs.append(
-            Record(name, f"run{seed}", {"name": name, "recipe": "paper", "seed": seed}, tables)
-        )
-    return runs
+    networks = [
+        {alpha: evals(0.7, end=end + (apart if alpha == 100 else 0.0)) for alpha in (0.5, 1, 100)}
+        for end in ends
+    ]
+    return [
+        made.record("lazy/spurious_mlp", members(own, seed), seed=seed, recipe="paper")
+        for seed, own in enumerate(networks)
+    ]
 
 
 def test_ends_converge_that_are_no_further_apart_than_seeds_are() -> None:
@@ -91,15 +89,15 @@ def test_ends_converge_that_are_no_further_apart_than_seeds_are() -> None:
 
 def linearised(name: str, *, fits: bool = True, end: float = 0.0) -> Record:
     """What alpha = 100 comes to, in a run of its own."""
-    config = {"name": name, "recipe": "paper", "seed": 3, "transform.name": "linearise"}
-    return Record(name, "run", config, {"evals": evals(0.8, fits=fits, end=end)})
+    tables = {"evals": evals(0.8, fits=fits, end=end)}
+    return made.record(name, tables, seed=3, recipe="paper", **{"transform.name": "linearise"})
 
 
 def test_the_second_phase_of_the_lazy_regime_may_be_that_of_its_limit() -> None:
     short = record({0.5: 0.6, 1: 0.7, 100: 0.8})
     evals_ = short.tables["evals"]
     cut = (evals_["transform.alpha"] == 100) & (evals_["accuracy"] > 0.97)
-    stuck = Record(short.experiment, "run", short.config, {"evals": evals_[~cut]})
+    stuck = replace(short, tables={"evals": evals_[~cut]})
     claim = LEDGER["phase-2-advantage"]
     assert FITTED_LIMIT in claim.experiments
     assert judge(claim, [stuck]).verdict is Verdict.no_runs
@@ -126,10 +124,9 @@ def test_what_was_not_reached_is_undecided() -> None:
 def test_runs_of_a_sweep_count_like_members() -> None:
     name = "lazy/waterbirds_kind"
     apart = [
-        Record(name, f"run{alpha}", {"name": name, "recipe": "paper", "seed": 3,
-                                     "transform.alpha": alpha}, {"evals": evals(robust)})
+        made.record(name, {"evals": evals(robust)}, seed=3, **{"transform.alpha": alpha})
         for alpha, robust in {0.5: 0.6, 1.0: 0.7, 100.0: 0.8}.items()
-    ]  # fmt: skip
+    ]
     together = record({0.5: 0.6, 1: 0.7, 100: 0.8}, name=name)
     one, other = (frame.sort_values(["alpha", "step"], ignore_index=True)
                   for frame in (curves(apart), curves([together])))  # fmt: skip
@@ -154,7 +151,7 @@ def test_linearised_networks_stand_with_those_they_are_the_limit_of() -> None:
 def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
     short, long = linearised("lazy/spurious_linear"), linearised("lazy/spurious_linear_long")
     evals_ = short.tables["evals"]
-    cut = Record(short.experiment, "cut", short.config, {"evals": evals_[evals_["step"] < 20]})
+    cut = replace(short, tables={"evals": evals_[evals_["step"] < 20]})
     for both in ([cut, long], [long, cut]):
         pd.testing.assert_frame_equal(curves(both), curves([long]))
 
@@ -162,11 +159,9 @@ def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
 def test_a_run_that_is_still_in_its_first_phase_is_no_evidence() -> None:
     one = record({0.5: 0.6, 1: 0.7, 100: 0.8})
     evals_ = one.tables["evals"]
-    tables = {"evals": evals_[evals_["step"] < 30]}
-    short = Record(one.experiment, "short", one.config, tables, finished=False)
-    assert verdict("robust-train", short) is Verdict.no_runs
-    whole = Record(one.experiment, "whole", one.config, tables)
-    assert verdict("robust-train", whole) is Verdict.holds
+    ended = replace(one, tables={"evals": evals_[evals_["step"] < 30]})
+    assert verdict("robust-train", ended) is Verdict.holds
+    assert verdict("robust-train", replace(ended, finished=False)) is Verdict.no_runs
 
 
 @pytest.mark.parametrize(("name", "last"), [("lazy/spurious_mlp", 0.9), ("lazy/celeba_kind", 0.95)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims.yin_yang import CLAIMS
 from ntkexp.results.record import Record
+from tests.papers import made
+from tests.papers.made import rows
 
 LEDGER = {claim.id.removeprefix("lazy-fig51-"): claim for claim in CLAIMS}
 LEVELS = (0.5, 0.4)
@@ -15,39 +17,25 @@ LEVELS = (0.5, 0.4)
 
 def record(gaps: dict[str, float], slower: float, start: float = 1.0) -> Record:
     """Losses that differ by `gaps` in the areas; linear runs are `slower` times as slow."""
-    areas = [
-        {"level": level, "seed": seed, "area": area, "non_linear": 1 + gap + wobble, "linear": 1.0}
-        for level in LEVELS
-        for seed, wobble in ((0, 0.01), (1, -0.01))
-        for area, gap in gaps.items()
-    ]
-    reached = [
-        {"regime": regime, "level": level, "seed": seed, "step": int(factor * 100 * (seed + 1))}
-        for regime, factor in (("non_linear", 1.0), ("linear", slower))
-        for level in LEVELS
-        for seed in range(3)
-        # One linear run does not come there.
-        if not (regime == "linear" and seed == 2)
-    ]
-    progress = [
-        {"regime": regime, "step": step, "low": 0.0, "median": median, "high": 1.0}
-        for regime, later in (("non_linear", 0.5), ("linear", 0.5 * start))
-        for step, median in ((0, 1.0), (100, later))
-    ]
+    wobble = [[[0.01], [-0.01]]]
+    areas = {"level": LEVELS, "seed": (0, 1), "area": gaps}
+    regimes = {"regime": ("non_linear", "linear"), "level": LEVELS, "seed": range(3)}
+    steps = rows(regimes, step=[[[100, 200, 300]], [np.multiply(slower, [100, 200, 300])]])
+    progress = {"regime": regimes["regime"], "step": (0, 100)}
     # A point an area, the differences all alike where those of the areas are not as told.
-    maps = [
-        {"level": level, "difference": max(0.0, gap) if slower > 1 else 0.1, "standard_error": 0.01}
-        for level in LEVELS
-        for gap in gaps.values()
-    ]
-    name = "lazy/yin_yang_maps"
+    differences = [max(0.0, gap) if slower > 1 else 0.1 for gap in gaps.values()]
     tables = {
-        "yin_yang_areas": pd.DataFrame(areas),
-        "yin_yang_reached": pd.DataFrame(reached),
-        "yin_yang_progress": pd.DataFrame(progress),
-        "yin_yang_maps": pd.DataFrame(maps),
+        "yin_yang_areas": rows(areas, non_linear=1 + np.add(wobble, [*gaps.values()]), linear=1.0),
+        # One linear run does not come there.
+        "yin_yang_reached": steps.query("regime == 'non_linear' or seed < 2"),
+        "yin_yang_progress": rows(
+            progress, low=0.0, median=[[1.0, 0.5], [1.0, 0.5 * start]], high=1.0
+        ),
+        "yin_yang_maps": rows(
+            {"level": LEVELS, "area": gaps}, difference=differences, standard_error=0.01
+        ),
     }
-    return Record(name, "run", {"name": name}, tables)
+    return made.record("lazy/yin_yang_maps", tables)
 
 
 AS_TOLD = {"open": -0.1, "discs": 0.1, "between": 0.1}

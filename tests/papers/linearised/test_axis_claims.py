@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.axis import CLAIMS
 from ntkexp.papers.linearised.kernels import trained
 from ntkexp.results.record import Record
+from tests.papers.linearised.made import of_paper
+from tests.papers.made import SPLITS, rows
 
 LEDGER = {claim.id.removeprefix("linearised-axis-"): claim for claim in CLAIMS}
 COUNT, TASK = 200, 50
@@ -18,27 +19,29 @@ COUNT, TASK = 200, 50
 def record(task_grows: float, others_grow: float, *, trace: float = 1.0, own: float = 0.9,
            other: float = 0.7, members: bool = True) -> Record:  # fmt: skip
     """A network on the 50th eigenfunction, whose alignments grow by these factors."""
-    j = np.arange(1, COUNT + 1)
-    start = 1 / j
-    growth = np.where(j == TASK, task_grows, others_grow)
-    alignments = pd.concat(
-        pd.DataFrame({"step": 9, "split": split, "index": j, "start": start,
-                      "end": growth * start, "trace_ratio": trace})
-        for split in ("train", "test")
-    )  # fmt: skip
-    axes = pd.DataFrame(
-        {"step": 9, "split": split, "axis": axis, "scale": 1.0, "factor": 1.0, "r_squared": r}
-        for split in ("train", "test")
-        for axis, r in (("none", 0.5), ("labels", own), ("other", other))
-    )
-    tables = {"function_alignment": alignments, "one_axis": axes}
-    config = {"recipe": "paper", "seed": 0, "scale.name": "paper"}
+    start = 1 / np.arange(1, COUNT + 1)
+    growth = np.full(COUNT, others_grow)
+    growth[TASK - 1] = task_grows
+    tables = {
+        "function_alignment": rows(
+            {"split": SPLITS, "index": range(1, COUNT + 1)},
+            step=9,
+            start=start,
+            end=growth * start,
+            trace_ratio=trace,
+        ),
+        "one_axis": rows(
+            {"split": SPLITS, "axis": ("none", "labels", "other")},
+            step=9,
+            scale=1.0,
+            factor=1.0,
+            r_squared=(0.5, own, other),
+        ),
+    }
     if members:
         tables = {name: table.assign(**{"data.index": TASK}) for name, table in tables.items()}
-        name = "linearised/mlp_kernel"
-    else:
-        name, config["data.index"] = "linearised/lenet_kernel", TASK
-    return Record(name, "run", {**config, "name": name}, tables)
+        return of_paper("linearised/mlp_kernel", tables)
+    return of_paper("linearised/lenet_kernel", tables, **{"data.index": TASK})
 
 
 def verdicts(one: Record) -> dict[str, Verdict]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.directions import CLAIMS
 from ntkexp.results.record import Record
-from tests.papers.linearised.test_eigenfunction_claims import record
+from tests.papers.linearised.made import of_one_task, of_paper, record
+from tests.papers.made import SPLITS, rows
 
 LEDGER = {claim.id.removeprefix("linearised-directions-"): claim for claim in CLAIMS}
 JS = (1, 10, 100, 400)
@@ -38,11 +41,9 @@ def test_the_ledger_of_figure_4(
 def with_regression(j: int, network: float, regression: float) -> Record:
     """A run of one task, with the accuracy of kernel regression on test examples."""
     made = record("linearised/separable", [network], js=(j,))
-    tables = {name: frame.drop(columns="data.index") for name, frame in made.tables.items()}
-    tables["kernel_regression"] = pd.DataFrame(
-        {"step": 0, "split": ["train", "test"], "accuracy": [1.0, regression]}
-    )
-    return Record(made.experiment, f"run of {j}", {**made.config, "data.index": j}, tables)
+    alone = of_one_task(made, f"run of {j}", **{"data.index": j})
+    accuracies = rows({"split": SPLITS}, step=0, accuracy=(1.0, regression))
+    return replace(alone, tables={**alone.tables, "kernel_regression": accuracies})
 
 
 def test_all_tasks_and_kernel_regression_are_told_beside_the_gap() -> None:
@@ -67,8 +68,7 @@ def test_all_tasks_and_kernel_regression_are_told_beside_the_gap() -> None:
 def test_a_mean_that_ranks_alike_can_have_other_alignments() -> None:
     table = pd.DataFrame({"index": [1, 2, 3], "alignment": [4.0, 2.0, 1.0],
                           "gaussian": [2.0, 1.0, 0.9]})  # fmt: skip
-    config = {"recipe": "paper", "seed": 0, "scale.name": "paper"}
-    one = Record("linearised/directions_lenet", "run", config, {"directions": table})
+    one = of_paper("linearised/directions_lenet", {"directions": table})
     finding = judge(LEDGER["mean"], [one])
     assert [case.value for case in finding.cases] == [1]
     assert [case.value for case in finding.also] == [0.5, 0.9]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,55 +12,10 @@ from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.eigenfunctions import CLAIMS
 from ntkexp.papers.linearised.tasks import tasks
 from ntkexp.results.record import Record
+from tests.papers.linearised.made import ALL, of_one_task, record
 
 LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}
-ALL = (1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500, 700, 1000)
 FOUR = (20, 100, 400, 1000)
-
-
-def record(
-    name: str,
-    accuracies: Sequence[float],
-    *,
-    js: Sequence[int] = ALL,
-    losses: Sequence[float] | None = None,
-    learned: Sequence[float] | None = None,
-    steps: Sequence[float] | None = None,
-    seed: int = 0,
-) -> Record:
-    """A run with a task for each j; who has infinite steps never came to the loss. `learned` are
-    training accuracies."""
-    losses = losses or [0.001] * len(js)
-    learned = learned or [1.0] * len(js)
-    steps = steps or [100.0 * place for place in range(1, len(js) + 1)]
-    evals = [
-        {"step": step, "split": split, "subset": "all", "loss": loss if step else 0.7,
-         "accuracy": (accuracy if split == "test" else right) if step else 0.5, "data.index": j}
-        for j, accuracy, loss, right in zip(js, accuracies, losses, learned, strict=True)
-        for step in (0, 390, 39000)
-        for split in ("train", "test")
-    ]  # fmt: skip
-    events = [
-        {"step": int(step), "event": "train_loss", "threshold": 0.01, "data.index": j}
-        for j, step in zip(js, steps, strict=True)
-        if np.isfinite(step)
-    ]
-    distance = [
-        {"step": step, "start": 14.0, "distance": step * place, "data.index": j,
-         "cosine_distance": step * place / 1e6}
-        for place, j in enumerate(js, 1)
-        for step in (0, 39000)
-    ]  # fmt: skip
-    columns = ["step", "event", "threshold", "data.index"]
-    tables = {
-        "evals": pd.DataFrame(evals),
-        "events": pd.DataFrame(events, columns=columns),
-        "distance": pd.DataFrame(distance),
-    }
-    config = {"name": name, "recipe": "paper", "seed": seed, "scale.name": "paper"}
-    return Record(name, f"run{seed}", config, tables)
-
-
 FALLING = np.linspace(0.95, 0.65, len(ALL)).tolist()
 BETTER = [accuracy + 0.1 for accuracy in FALLING]
 
@@ -199,9 +154,7 @@ def test_a_task_of_one_label_is_left_out_beside_and_who_never_comes_is_last() ->
 def test_sizes_stand_for_tasks_in_who_is_sooner() -> None:
     def size(end: str, images: int, step: float) -> Record:
         made = record(f"linearised/sizes_mlp{end}", [0.6], js=(0,), steps=[step])
-        tables = {name: table.drop(columns="data.index") for name, table in made.tables.items()}
-        return Record(made.experiment, f"{images}", made.config | {"data.train_examples": images},
-                      tables)  # fmt: skip
+        return of_one_task(made, f"{images}", **{"data.train_examples": images})
 
     found = [size("", 256, 61), size("_linear", 256, 60), size("", 1024, 190),
              size("_linear", 1024, np.inf)]  # fmt: skip
@@ -214,19 +167,15 @@ def test_a_linearisation_that_still_changes_is_not_stable() -> None:
     made = record("linearised/mlp_linear", BETTER)
     evals = made.tables["evals"]
     late = evals[evals["step"] == 390].assign(step=11_700, accuracy=BETTER[0])
-    found = Record(made.experiment, made.run, made.config,
-                   {"evals": pd.concat([evals, late]).sort_values("step")})  # fmt: skip
+    found = replace(made, tables={"evals": pd.concat([evals, late]).sort_values("step")})
     finding = judge(LEDGER["appA-stable"], [found])
     assert finding.cases[0].value == pytest.approx(BETTER[0] - BETTER[-1])
     assert finding.verdict is Verdict.fails
 
 
 def alone(j: int, accuracy: float) -> Record:
-    """A run of one task, whose tables do not say which."""
     whole = record("linearised/lenet_adam", [accuracy], js=(j,))
-    tables = {name: frame.drop(columns="data.index") for name, frame in whole.tables.items()}
-    config = {**whole.config, "data.index": j}
-    return Record("linearised/lenet_adam", f"run of {j}", config, tables)
+    return of_one_task(whole, f"run of {j}", **{"data.index": j})
 
 
 def test_two_tasks_that_were_trained_apart_are_judged_by_their_drop() -> None:

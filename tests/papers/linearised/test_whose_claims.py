@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.whose import CLAIMS
 from ntkexp.results.record import Record
-from tests.papers.linearised.test_eigenfunction_claims import record
+from tests.papers.linearised.made import record
+from tests.papers.made import SPLITS, rows
 
 LEDGER = {claim.id.removeprefix("linearised-whose-"): claim for claim in CLAIMS}
 JS = (20, 100, 400)
@@ -17,20 +20,17 @@ ACCURACIES = [0.9, 0.8, 0.7]
 
 def with_alignments(run: Record, factor: float) -> Record:
     """The run with alpha_0 = factor / j on training images, and other numbers on test images."""
-    rows = [
-        {"step": 9, "split": split, "index": j, "end": 1.0, "trace_ratio": 1.0,
-         "start": factor / j if split == "train" else 5.0, "data.index": task}
-        for task in JS
-        for split in ("train", "test")
-        for j in (*JS, 7)
-    ]  # fmt: skip
-    axes = pd.DataFrame(
-        {"step": 9, "split": split, "axis": "labels", "r_squared": 0.9, "data.index": task}
-        for task in JS
-        for split in ("train", "test")
+    indices = (*JS, 7)
+    start = [factor / np.array(indices)], np.full((1, 4), 5.0)
+    alignments = rows(
+        {"split": SPLITS, "data.index": JS, "index": indices},
+        step=9,
+        start=np.stack(start),
+        end=1.0,
+        trace_ratio=1.0,
     )
-    tables = {**run.tables, "function_alignment": pd.DataFrame(rows), "one_axis": axes}
-    return Record(run.experiment, run.run, run.config, tables)
+    axes = rows({"split": SPLITS, "data.index": JS}, step=9, axis="labels", r_squared=0.9)
+    return replace(run, tables={**run.tables, "function_alignment": alignments, "one_axis": axes})
 
 
 def runs(kind: str, gap: float) -> list[Record]:
