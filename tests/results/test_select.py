@@ -16,31 +16,32 @@ from ntkexp.results.select import (
     has_collapsed,
     runs_to_show,
 )
-from tests.papers.alignment.claim_examples import disk, ranks, record
+from tests.papers.alignment.claim_examples import disk, ranks
+from tests.papers.made import evals, record
+
+(DISK,) = disk()
+TABLES = DISK.tables
 
 
 def test_runs_of_one_setting_are_chosen_full_size_first() -> None:
-    tables = disk()[0].tables
-    small = [record("disk", tables, seed=seed, **{"scale.name": "small"}) for seed in range(3)]
-    paper = [record("disk", tables, seed=seed, **{"scale.name": "paper"}) for seed in range(2)]
+    small = [record("disk", TABLES, seed=seed, **{"scale.name": "small"}) for seed in range(3)]
+    paper = [record("disk", TABLES, seed=seed, **{"scale.name": "paper"}) for seed in range(2)]
     assert choose([*small, *paper]) == paper
     assert [run.scale for run in choose(small)] == ["small"] * 3
 
 
 def test_of_altered_runs_those_on_the_most_images_count_before_those_of_more_seeds() -> None:
-    tables = disk()[0].tables
-    few = [record("disk", tables, seed=s, **{"data.train_examples": 2000}) for s in range(2)]
-    more = record("disk", tables, **{"data.train_examples": 5000})
-    every = record("disk", tables, **{"data.train_examples": None})
+    few = [record("disk", TABLES, seed=s, **{"data.train_examples": 2000}) for s in range(2)]
+    more = record("disk", TABLES, **{"data.train_examples": 5000})
+    every = record("disk", TABLES, **{"data.train_examples": None})
     assert choose([*few, more]) == [more]
     assert choose([*few, more, every]) == [every]
 
 
 def test_of_a_seed_that_was_run_twice_the_longer_run_counts() -> None:
-    tables = disk()[0].tables
-    short = {name: frame.replace({"step": {2000: 900}}) for name, frame in tables.items()}
+    short = {name: frame.replace({"step": {2000: 900}}) for name, frame in TABLES.items()}
     one = record("disk", short, **{"optim.steps": 900})
-    other = record("disk", tables, **{"optim.steps": 2000})
+    other = record("disk", TABLES, **{"optim.steps": 2000})
     assert choose([other, one]) == [other]
     assert choose([other, one], lambda run: run.iteration < 1000) == [one]
 
@@ -87,9 +88,8 @@ def test_nine_tenths_of_what_the_loss_came_down_are_a_collapse(
 
 
 def test_runs_on_other_images_are_another_setting() -> None:
-    tables = disk()[0].tables
     runs = [
-        replace(record("disk", tables, seed=seed), life={"data": {"train": checksum}})
+        replace(record("disk", TABLES, seed=seed), life={"data": {"train": checksum}})
         for seed, checksum in ((0, "a"), (1, "a"), (2, "b"))
     ]
     assert choose(runs) == runs[:2]
@@ -134,7 +134,7 @@ def test_overrides_that_change_an_experiment_are_told() -> None:
 def test_how_long_and_how_often_one_looks_leaves_the_papers_scale_alone(
     words: tuple[str, ...], scale: str
 ) -> None:
-    run = replace(disk()[0], typed=words)
+    run = replace(DISK, typed=words)
     if "model.base=16" in words:
         run = replace(run, config={**run.config, "model.name": "vgg", "model.base": 16})
     assert run.scale == scale
@@ -144,14 +144,13 @@ def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ntkexp.results.record.axes", lambda name: ("model.width", "optim.lr"))
-    tables = disk()[0].tables
     runs = [
-        record("disk", tables, **{"model.width": width, "optim.lr": rate})
+        record("disk", TABLES, **{"model.width": width, "optim.lr": rate})
         for width in (8, 16)
         for rate in (0.1, 0.2)
     ]
     # Another key that differs makes it another setting, with fewer runs.
-    other = record("disk", tables, **{"model.width": 8, "optim.lr": 0.3, "data.noise": 0.5})
+    other = record("disk", TABLES, **{"model.width": 8, "optim.lr": 0.3, "data.noise": 0.5})
     chosen = choose([*runs, other])
     assert sorted(run.swept for run in chosen) == sorted(run.swept for run in runs)
     assert all(run.setting == runs[0].setting for run in chosen)
@@ -159,9 +158,8 @@ def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
 
 def test_a_sweep_over_a_component_keeps_the_run_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ntkexp.results.record.axes", lambda name: ("optim",))
-    tables = disk()[0].tables
-    sgd = record("disk", tables, **{"optim.name": "sgd", "optim.momentum": 0.9})
-    adam = record("disk", tables, **{"optim.name": "adam", "optim.beta2": 0.999})
+    sgd = record("disk", TABLES, **{"optim.name": "sgd", "optim.momentum": 0.9})
+    adam = record("disk", TABLES, **{"optim.name": "adam", "optim.beta2": 0.999})
     assert sorted(run.config["optim.name"] for run in choose([sgd, adam])) == ["adam", "sgd"]
 
 
@@ -170,7 +168,7 @@ def test_members_of_other_seeds_are_the_experiment_as_it_stands() -> None:
     assert typed(words, "lazy/rates_mlp") == ()
     three, one = (
         replace(
-            record("lazy/rates_mlp", disk()[0].tables, **{"optim.lr": rate}),
+            record("lazy/rates_mlp", TABLES, **{"optim.lr": rate}),
             decides={"members.seed": str(seeds), "members.transform.alpha": "[1]"},
         )
         for rate, seeds in ((1e-4, [0, 1, 2]), (1e-6, [0]))
@@ -188,10 +186,9 @@ def test_what_an_experiment_sweeps_is_read_from_its_file() -> None:
 def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_there_is_none() -> (
     None
 ):
-    tables = disk()[0].tables
-    short = replace(record("disk", tables), typed=("optim.steps=20",))
+    short = replace(record("disk", TABLES), typed=("optim.steps=20",))
     assert runs_to_show([short]) == [short]
-    far = record("disk", tables, **{"model.width": 512})
+    far = record("disk", TABLES, **{"model.width": 512})
     assert runs_to_show([short, far]) == [far]
 
 
@@ -199,16 +196,13 @@ def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_the
 def test_three_thousand_iterations_are_far_whatever_the_command_set(
     iteration: int, far: bool
 ) -> None:
-    tables = {"evals": pd.DataFrame({"step": [0, iteration], "split": "train", "accuracy": 0.5})}
-    tables["evals"]["subset"] = "all"
-    stopped = replace(record("disk", tables), typed=("optim.steps=9999",))
-    assert came_far_enough(stopped) is far
-    assert came_far_enough(record("disk", tables))  # its experiment's own end
+    curve = evals(train=(0.5, 0.5), test=(0.5, 0.5), steps=(0, iteration))
+    run = record("disk", {"evals": curve})
+    assert came_far_enough(replace(run, typed=("optim.steps=9999",))) is far
+    assert came_far_enough(run)  # its experiment's own end
 
 
 def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
-    tables = disk()[0].tables
-
     def beginning_with(file: str, width: int) -> Record:
         config = {
             "weights.run": "lazy/spurious_plain",
@@ -216,7 +210,7 @@ def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
             "weights.file": file,
             "weights.id": f"of {width}",
         }
-        one = record("lazy/kernel_after", tables, **config)
+        one = record("lazy/kernel_after", TABLES, **config)
         return replace(one, decides={"weights": f"run:of {width}/{file}"})
 
     swept = [beginning_with(file, 8) for file in ("weights.0.pt", "weights.118.pt")]
@@ -226,10 +220,8 @@ def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
 
 
 def test_a_key_that_follows_what_is_swept_is_swept_with_it() -> None:
-    tables = disk()[0].tables
-
     def of_width(data: float, probe: float) -> Record:
         config = {"data.width": data, "probe.kernel_spectrum.width": probe}
-        return record("spectral/kernel_noise", tables, **config)
+        return record("spectral/kernel_noise", TABLES, **config)
 
     assert len({of_width(width, width).setting for width in (0.5, 1.0, 2.0)}) == 1

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
-from ntkexp.results import Run, Table
+from ntkexp.objectives.evaluate import EVALS
+from ntkexp.probes.spectrum import SPECTRUM
+from ntkexp.results import Run
 from ntkexp.results.reading import collect
-from ntkexp.results.table import float64, int64, string
 from ntkexp.scripts.runs import chosen
+from tests.papers.made import evals, spectrum
 
-EVALS = Table(
-    "evals",
-    "accuracy",
-    {"step": int64("x"), "split": string("x"), "subset": string("x"), "accuracy": float64("x")},
-)
-SPECTRUM = Table(
-    "spectrum",
-    "eigenvalues",
-    {
-        "step": int64("x"),
-        "split": string("x"),
-        "layer": string("x"),
-        "centring": string("how it is centred"),
-        "rank": int64("x"),
-        "eigenvalue": float64("x"),
-    },
-)
 CONFIG = """name: vgg19_clean
 seed: {seed}
 recipe: {recipe}
@@ -41,23 +28,14 @@ def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> 
     with Run(root / f"{recipe}-{base}-{seed}", [EVALS, SPECTRUM]) as run:
         words = [f"model.base={base}"] if base < 64 else []
         run.begin(CONFIG.format(seed=seed, base=base, recipe=recipe), {"argv": ["ntkexp", *words]})
-        for step in (0, last // 2, last):
-            for split in ("train", "test"):
-                run.add(
-                    "evals",
-                    {"step": [step], "split": [split], "subset": ["all"], "accuracy": [0.5]},
-                )
-                run.add(
-                    "spectrum",
-                    {
-                        "step": [step] * 2,
-                        "split": [split] * 2,
-                        "rank": [1, 2],
-                        "layer": ["total"] * 2,
-                        "centring": ["class"] * 2,
-                        "eigenvalue": [2.0, 1.0],
-                    },
-                )
+        steps = (0, last // 2, last)
+        half = 3 * [0.5]
+        eigenvalues = spectrum(np.tile([2.0, 1.0], (3, 1)), steps=steps)
+        for table, frame in (
+            (EVALS, evals(half, half, steps).assign(loss=1.0)),
+            (SPECTRUM, eigenvalues),
+        ):
+            run.add(table.name, {name: frame[name].to_numpy() for name in table.columns})
         run.finish()
 
 

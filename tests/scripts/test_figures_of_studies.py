@@ -16,6 +16,7 @@ from ntkexp.results import Run
 from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig09_feature_scaling
 from tests.conftest import Script
+from tests.scripts.conftest import Drawn
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 # study -> its script, and options that make it a matter of milliseconds
@@ -93,16 +94,11 @@ def test_every_study_has_a_figure() -> None:
 @pytest.mark.usefixtures("made_images")
 @pytest.mark.parametrize("study", FIGURES)
 def test_a_figure_is_drawn_from_the_tables_of_its_study(
-    study: str, script: Script, tmp_path: Path, as_svg: None
+    study: str, script: Script, tmp_path: Path, drawn: Drawn
 ) -> None:
     stem, options = FIGURES[study]
-    main = script(stem)
-    run_study(study, options, main.experiments[0], tmp_path / "runs" / "one")
-    out = tmp_path / "drawn"
-    assert main(["--runs", str(tmp_path / "runs"), "--out", str(out)]) == 0
-    (file,) = out.iterdir()
-    assert file.name == f"{stem}.svg"
-    assert file.stat().st_size > 5_000
+    run_study(study, options, script(stem).experiments[0], tmp_path / "runs" / "one")
+    drawn(stem, tmp_path / "runs")
 
 
 @pytest.mark.usefixtures("made_images")

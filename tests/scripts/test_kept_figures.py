@@ -14,6 +14,7 @@ from ntkexp.scripts.lazy import noise_panels
 from ntkexp.scripts.runs import chosen
 from ntkexp.scripts.spectral import fig33_robustness
 from tests.conftest import Script
+from tests.scripts.conftest import Drawn, some_on_demand
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 # But for those of most studies, which test_figures_of_studies.py draws.
@@ -71,22 +72,13 @@ ALIKE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("paper", "stem"),
-    [
-        pytest.param(paper, stem, marks=[pytest.mark.on_demand] if stem in ALIKE else [])
-        for paper, stems in FIGURES.items()
-        for stem in stems
-    ],
-)
-def test_a_figure_is_drawn_from_the_kept_results(
-    paper: str, stem: str, script: Script, tmp_path: Path, as_svg: None
-) -> None:
-    folders = [str(REFERENCE / paper / name) for name in FIGURES[paper][stem]]
-    assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
-    (file,) = tmp_path.iterdir()
-    assert file.name == f"{stem}.svg"
-    assert file.stat().st_size > 5_000
+PAPERS = {stem: paper for paper, stems in FIGURES.items() for stem in stems}
+
+
+@pytest.mark.parametrize("stem", some_on_demand(PAPERS, ALIKE))
+def test_a_figure_is_drawn_from_the_kept_results(stem: str, drawn: Drawn) -> None:
+    paper = PAPERS[stem]
+    drawn(stem, *(REFERENCE / paper / name for name in FIGURES[paper][stem]))
 
 
 def test_a_seed_of_one_regime_alone_is_no_row(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ntkexp
-from tests.conftest import Script
+from tests.scripts.conftest import Drawn, some_on_demand
 from tests.scripts.test_kept_figures import FIGURES as ALL_KEPT
 
 NETWORK = ["model.depth=2", "model.width=16", "progress=false"]
@@ -80,14 +80,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, module_images: None) -> Calla
     return made
 
 
-@pytest.mark.parametrize(
-    "stem",
-    [pytest.param(stem, marks=[pytest.mark.on_demand] if stem in KEPT else []) for stem in FIGURES],
-)
+@pytest.mark.parametrize("stem", some_on_demand(FIGURES, KEPT))
 def test_a_figure_is_drawn_from_small_runs(
-    stem: str, runs: Callable[[str], Path], script: Script, tmp_path: Path, as_svg: None
+    stem: str, runs: Callable[[str], Path], drawn: Drawn
 ) -> None:
-    folders = [str(runs(name)) for name in FIGURES[stem]]
-    assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
-    (file,) = tmp_path.iterdir()
-    assert file.stat().st_size > 5_000
+    drawn(stem, *map(runs, FIGURES[stem]))

@@ -17,6 +17,7 @@ from ntkexp.scripts import trained
 from ntkexp.scripts.alignment import fig07_directions
 from ntkexp.scripts.alignment.fig02_spectrum import LABEL_HEIGHT, ratios
 from tests.conftest import Script
+from tests.scripts.conftest import Drawn, some_on_demand
 from tests.tiny_runs import train
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
@@ -91,28 +92,13 @@ def runs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Calla
     return trained
 
 
-@pytest.mark.parametrize(
-    "stem",
-    [
-        pytest.param(stem, marks=[pytest.mark.on_demand] if stem in MANY_RUNS else [])
-        for stem in DRAWN_FROM
-    ],
-)
+@pytest.mark.parametrize("stem", some_on_demand(DRAWN_FROM, MANY_RUNS))
 def test_it_is_drawn(
-    script: Script,
-    runs: Callable[[str], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    stem: str,
-    as_svg: None,
+    drawn: Drawn, runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, stem: str
 ) -> None:
     # Networks of a few steps know no labels by heart.
     monkeypatch.setattr(evals, "has_fitted", lambda _: True)
-    folders = [str(runs(name)) for name in DRAWN_FROM[stem]]
-    assert script(stem)(["--runs", *folders, "--out", str(tmp_path)]) == 0
-    (file,) = tmp_path.iterdir()
-    assert file.name == f"{stem}.svg"
-    assert file.stat().st_size > 5_000
+    drawn(stem, *map(runs, DRAWN_FROM[stem]))
 
 
 @pytest.mark.parametrize(

@@ -94,18 +94,6 @@ def test_a_run_cut_short_is_no_evidence() -> None:
     assert judge(BY_ID["fig04-kmnist-later"], [replace(mlp, finished=False)]).cases == ()
 
 
-@pytest.mark.parametrize("name", ["fig02-max-growth", "fig02-mean-growth"])
-def test_what_is_said_of_fitted_networks_needs_one(name: str) -> None:
-    runs = [without_fit(run) for run in EXAMPLES[name](True)]
-    assert judge(BY_ID[name], runs).verdict is Verdict.no_runs
-
-
-@pytest.mark.parametrize("name", ["fig02-late-rise", "fig03-peaks-together"])
-def test_what_is_said_of_overfitting_needs_it(name: str) -> None:
-    runs = [without_fall(run) for run in EXAMPLES[name](True)]
-    assert judge(BY_ID[name], runs).verdict is Verdict.no_runs
-
-
 def test_a_fall_within_the_standard_error_or_of_one_look_is_no_overfitting() -> None:
     curves = {True: (0.1, 0.3, 0.7, 0.69, 0.69), False: (0.1, 0.3, 0.7, 0.697, 0.69)}
     for overfitted, test in curves.items():
@@ -154,6 +142,21 @@ def without_fall(run: Record) -> Record:
 def with_accuracy(run: Record, change: Callable[[pd.DataFrame], pd.Series]) -> Record:
     evals = run.tables["evals"]
     return replace(run, tables={**run.tables, "evals": evals.assign(accuracy=change(evals))})
+
+
+@pytest.mark.parametrize(
+    ("name", "without"),
+    [
+        ("fig02-max-growth", without_fit),
+        ("fig02-mean-growth", without_fit),
+        ("fig02-late-rise", without_fall),
+        ("fig03-peaks-together", without_fall),
+    ],
+)
+def test_what_is_said_of_fitting_or_overfitting_needs_it(
+    name: str, without: Callable[[Record], Record]
+) -> None:
+    assert judge(BY_ID[name], [*map(without, EXAMPLES[name](True))]).verdict is Verdict.no_runs
 
 
 def test_a_growing_effective_rank_is_no_second_rise() -> None:
