@@ -17,6 +17,7 @@ from ntkexp.scripts import trained
 from ntkexp.scripts.alignment import fig07_directions
 from ntkexp.scripts.alignment.fig02_spectrum import LABEL_HEIGHT, ratios
 from tests.conftest import Script
+from tests.papers.made import rows
 from tests.scripts.conftest import Drawn, some_on_demand
 from tests.tiny_runs import train
 
@@ -152,20 +153,18 @@ def test_captions_tell_a_smaller_miniature_from_a_larger_one() -> None:
 
 
 def test_where_numbers_are_learned_no_accuracy_is_told() -> None:
-    evals = pd.DataFrame({"step": [0, 20] * 2, "split": ["train"] * 2 + ["test"] * 2,
-                          "subset": "all", "accuracy": np.nan})  # fmt: skip
+    evals = rows({"split": ("train", "test"), "step": (0, 20)}, subset="all", accuracy=np.nan)
     assert trained.ends([Record("mine", "run", {}, {"evals": evals})]) == "20 iterations"
 
 
 def test_the_band_of_figure_7_is_the_one_that_its_note_names() -> None:
     """From the least to the most of three seeds."""
-    variations = {"a": [1.0, 2.0], "b": [3.0, 4.0], "c": [9.0, 8.0]}
-    rows = [(run, kind, index, method, value) for run, values in variations.items()
-            for kind in ("singular", "random") for method in ("jvp", "perturbation")
-            for index, value in enumerate(values)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["run", "kind", "index", "method", "variation"])
+    axes = {"run": ("a", "b", "c"), "kind": ("singular", "random"),
+            "method": ("jvp", "perturbation"), "index": (0, 1)}  # fmt: skip
+    variations = np.array([[1.0, 2.0], [3.0, 4.0], [9.0, 8.0]])
+    table = rows(axes, variation=variations[:, None, None])
     config = {"model.name": "vgg", "model.depth": 11, "data.name": "cifar10", "scale.name": "paper"}
-    records = tuple(Record("vgg11_directions", run, config, {}) for run in variations)
+    records = tuple(Record("vgg11_directions", run, config, {}) for run in axes["run"])
     figure = fig07_directions.draw(trained.SeedRuns(records, {"directions": table}))
     assert "3 seeds; mean, least and most" in figure.get_supxlabel()
     singular, _ = figure.axes[0].collections

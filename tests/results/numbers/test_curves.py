@@ -8,6 +8,7 @@ import pytest
 
 from ntkexp.results.numbers import curves
 from ntkexp.results.record import Record
+from tests.papers.made import rows
 
 SPECTRA = {0: [4.0, 4.0, 4.0, 4.0], 10: [8.0, 4.0, 2.0, 2.0]}
 
@@ -25,30 +26,19 @@ def spectrum() -> pd.DataFrame:
         ("train", "a", "class", 7),
         ("test", "total", "class", 3),
     )
-    return pd.DataFrame(
-        [
-            {"step": step, "split": split, "layer": layer, "centring": centring}
-            | {"rank": rank, "eigenvalue": value * by}
-            for step, values in SPECTRA.items()
-            for rank, value in enumerate(values, start=1)
-            for split, layer, centring, by in kernels
-        ]
+    axes, values = {"step": SPECTRA, "rank": range(1, 5)}, np.array([*SPECTRA.values()])
+    return pd.concat(
+        rows(axes, split=split, layer=layer, centring=centring, eigenvalue=by * values)
+        for split, layer, centring, by in kernels
     )
 
 
 def alignment() -> pd.DataFrame:
     """Every row's CKA is told apart by its split, subset, centring and layer."""
-    return pd.DataFrame(
-        [
-            {"step": step, "split": split, "subset": subset, "centring": centring, "layer": layer}
-            | {"layer_index": index, "cka": step + 0.1 * s + 0.01 * u + 0.001 * c + 1e-4 * (index)}
-            for step in (10, 0)
-            for s, split in enumerate(("train", "test"))
-            for u, subset in enumerate(("all", "noisy"))
-            for c, centring in enumerate(("class", "none"))
-            for layer, index in (("total", 9), ("a", 0), ("b", 1))
-        ]
-    )
+    axes = {"step": (10, 0), "split": ("train", "test"), "subset": ("all", "noisy"),
+            "centring": ("class", "none"), "layer": ("total", "a", "b")}  # fmt: skip
+    parts = np.ix_(axes["step"], (0, 0.1), (0, 0.01), (0, 0.001), (9e-4, 0, 1e-4))
+    return rows(axes, layer_index=(9, 0, 1), cka=sum(parts))
 
 
 def test_spectra_are_the_whole_networks() -> None:
@@ -95,9 +85,9 @@ def test_which_centrings_a_run_has() -> None:
     "name", ["evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity"]
 )
 def test_a_run_has_come_as_far_as_its_tables_tell(name: str) -> None:
-    rows = pd.DataFrame({"step": [0, 30, 20]})
-    assert record(**{name: rows}).iteration == 30
-    assert record(weights=rows).iteration == 0
-    assert record(evals=rows[:0], **{name: rows} if name != "evals" else {}).iteration == (
+    table = pd.DataFrame({"step": [0, 30, 20]})
+    assert record(**{name: table}).iteration == 30
+    assert record(weights=table).iteration == 0
+    assert record(evals=table[:0], **{name: table} if name != "evals" else {}).iteration == (
         0 if name == "evals" else 30
     )
