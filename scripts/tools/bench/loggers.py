@@ -53,7 +53,7 @@ def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
     words = ["+exp=mlp_mnist", f"optim.steps={steps}", "optim.stop_loss=null", "probe=[]",
              "progress=false", "device=cpu", f"checkpoint.every_seconds={every_seconds}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
-    words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
+    words += [OFFLINE[name]] if name in OFFLINE else []
     plan = plan_of(composed(words, typed=frozenset({"optim.steps"})))
     ready, whole = prepare(plan), Spent()
     with Run(plan.folder, ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
