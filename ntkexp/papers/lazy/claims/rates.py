@@ -90,9 +90,10 @@ def with_rates(records: Sequence[Record]) -> Iterator[Group]:
     for rate in other_rates(all_looks):
         for name, seed, slow, _ in pairs(all_looks, at_rate(rate), PLAIN):
             at_rates.setdefault((title(name), seed), []).append(slow)
-    for panel, seed, lazy, plain, column in each_accuracy(records):
-        if slow_ones := at_rates.get((panel.removesuffix(f", {ACCURACIES[column]}"), seed)):
-            yield panel, seed, lazy, plain, column, slow_ones
+    for column, words in ACCURACIES.items():
+        for panel, seed, *both in regimes()(records):
+            if slow_ones := at_rates.get((panel, seed)):
+                yield f"{panel}, {words}", seed, *both, column, slow_ones
 
 
 def by_alpha(lazy: pd.DataFrame, plain: pd.DataFrame, column: str) -> dict[str, float]:
