@@ -5,6 +5,7 @@ Models that have no kernel as this package means it are refused, each in one lin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
@@ -84,7 +85,7 @@ class NetworkFunction:
     def _forward(self, inputs: Inputs, parameters: Mapping[str, Tensor] | None) -> object:
         """The model's outputs; an error is raised again as one line with layer and reason."""
         try:
-            with self._lstm:
+            with self._lstm, uncompiled():
                 kwargs = dict(inputs) if isinstance(inputs, Mapping) else {}
                 args = (inputs,) if isinstance(inputs, Tensor) else () if kwargs else tuple(inputs)
                 if parameters is None:
@@ -102,6 +103,16 @@ class NetworkFunction:
             )
             where = layer_at_work(self.model, error)
             raise UserError(f"{where}: the forward fails on inputs {shapes}: {reason}") from error
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Inside, what torch.compile has compiled runs operation by operation, by the same weights."""
+    if "torch._dynamo" not in sys.modules:  # nothing is compiled, and the import takes a second
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield
 
 
 def called_with(
@@ -161,11 +172,6 @@ def refuse_unsupported(model: nn.Module) -> None:
         where = f"layer {name or type(module).__name__}"
         if isinstance(module, torch.jit.ScriptModule):
             raise UserError(f"{where}: TorchScript hides its operations; give the plain module")
-        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
-            raise UserError(
-                f"{where}: a compiled module hides its operations; give the one before "
-                "torch.compile (model._orig_mod)"
-            )
         if getattr(module, "scale_grad_by_freq", False):
             raise UserError(
                 f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "

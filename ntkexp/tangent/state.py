@@ -96,7 +96,7 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         """False: asking the compiler to leave this alone would import it, a second of each process,
-        and compiled modules are refused."""
+        and compiled modules run uncompiled here."""
         return False
 
     def __init__(self, model: nn.Module) -> None:

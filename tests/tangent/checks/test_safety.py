@@ -212,10 +212,41 @@ def test_plain_refusals() -> None:
     _refused(Overwriting(), inputs, "in ?place")
     _refused(nn.Sequential(nn.Linear(3, 3), nn.Linear(4, 2)), inputs, r"layer 1: .*\(2, 3\)")
     _refused(Detached(), inputs, "no output depends on a trainable parameter")
-    compiled = nn.Linear(3, 2)
-    compiled.compile(backend="eager")
-    _refused(compiled, inputs, "compiled module")
-    _refused(torch.compile(nn.Linear(3, 2), backend="eager"), inputs, "compiled module")  # type: ignore[arg-type]
+
+
+class Doubled(nn.Linear):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * super().forward(x)
+
+
+class WithParts(nn.Module):
+    """`compiled` parts are a module, one compiled in its place, and a function."""
+
+    def __init__(self, *, compiled: bool) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        first, self.last = nn.Sequential(nn.Linear(3, 4), nn.Tanh()), Doubled(4, 2)
+        self.first = torch.compile(first, backend="aot_eager") if compiled else first
+        self.sine = torch.compile(torch.sin, backend="aot_eager") if compiled else torch.sin
+        if compiled:
+            self.last.compile(backend="aot_eager")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self.last(self.sine(self.first(x)))
+        return outputs
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_kernel_of_a_compiled_network_is_that_of_the_network() -> None:
+    inputs, plain, parts = torch.randn(4, 3), WithParts(compiled=False), WithParts(compiled=True)
+    expected = tangent_kernel(plain, inputs)
+    for model in (parts, torch.compile(plain, backend="aot_eager")):
+        before = model(inputs)
+        kernel = tangent_kernel(model, inputs)
+        assert torch.equal(kernel.gram, expected.gram)
+        assert len(kernel.layers) == 2
+        assert "Compiled" in type(model(inputs).grad_fn).__name__  # it stays compiled
+        assert torch.equal(model(inputs), before)
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit")
