@@ -45,8 +45,14 @@ class Probe(Command):
         "of the files in their order, where they do not say it themselves", "N,N,..."
     )
     outputs: str | None = flag("of networks with many classes: how many, label or trace", "WHICH")
-    allow: str | None = flag("classes that a checkpoint may make beside tensors", "CLASS,...")
-    trust: bool = flag("read checkpoints that run code of their own")
+    weights: str | None = flag(
+        "the key of the weights in files that hold several, as an average (ema)", "KEY"
+    )
+    allow: str | None = flag(
+        "classes that a checkpoint may make beside tensors; never functions, nor what runs code",
+        "CLASS,...",
+    )
+    trust: bool = flag("read checkpoints that run code of their own: files of yours alone")
     overrides: list[str] = words()
 
     def execute(self) -> int:
@@ -66,6 +72,7 @@ class Probe(Command):
             "study.objective": self.objective,
             "study.outputs": self.outputs,
             "study.steps": _steps(self.steps),
+            "study.weights": self.weights,
             "study.allow": self.allow.split(",") if self.allow else [],
             "study.trust": self.trust,
             "probe": ["spectrum", "alignment"],

@@ -26,6 +26,8 @@ SPLITS = ("train", "test")
 # Masks of the training examples, beside inputs and labels.
 MASKS = ("noisy", "difficult")
 HASHED_AT_ONCE = 100
+# Decoders of other formats are seldom used, and seldom looked after.
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
 
 
 @cache
@@ -58,7 +60,7 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
-        except (OSError, ValueError, TypeError, BadZipFile) as error:
+        except (OSError, ValueError, TypeError, MemoryError, BadZipFile) as error:
             raise UserError(f"--data {source}: cannot be read ({first_line(error)})") from error
         if absent := {f"{a}_{s}" for s in SPLITS for a in "xy"} - {*arrays}:
             raise UserError(f"--data {source}: has no {', '.join(sorted(absent))}")
@@ -171,13 +173,17 @@ def _folder(folder: Path) -> Split:
     for number, kind in enumerate(kinds):
         for file in sorted(kind.iterdir()):
             try:
-                with Image.open(file) as image:
+                with Image.open(file, formats=FORMATS) as image:
                     # Of a palette its colours, not their numbers.
                     whole = image.convert("L" if image.mode == "1" else None)
                     most = 65535 if image.mode.startswith("I") else 255
                     pixels = np.asarray(whole, dtype=np.float32) / most
-            except (OSError, SyntaxError) as error:  # a SyntaxError is Pillow's, of a broken PNG
-                raise UserError(f"--data {file}: is no image ({first_line(error)})") from error
+            # A SyntaxError is Pillow's, of a broken PNG.
+            except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+                raise UserError(
+                    f"--data {file}: is no image that can be read ({first_line(error)}); expected "
+                    f"{', '.join(FORMATS)}"
+                ) from error
             inputs.append(torch.from_numpy(np.atleast_3d(pixels)).permute(2, 0, 1))
             labels.append(number)
     if len({image.shape for image in inputs}) != 1:

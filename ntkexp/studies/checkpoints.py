@@ -9,6 +9,7 @@ with many classes the whole kernel does not fit.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError, first_line
 from ntkexp.foreign.examples import checksums, examples
 from ntkexp.foreign.weights import Reader, file_of, load_into, steps_of
+from ntkexp.foreign.wrapped import bare
 from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import Rule, option
 from ntkexp.probes.view import View
@@ -56,6 +58,7 @@ class Checkpoints(Study):
     objective: str = option("usual", about="cross_entropy, binary or squared_error")
     steps: list[int] = option([], about="steps of the files, in their order")
     outputs: str = option("all", PICKED, "outputs of the kernel: all, label, trace or how many")
+    weights: str = option("", about="key of the weights in a file that holds several")
     allow: list[str] = option([], about="classes that a checkpoint may make")
     trust: bool = option(False, about="read checkpoints that run code")
     seed: int = option(0, about="decides which outputs are drawn")
@@ -87,16 +90,20 @@ class Reading(LookedAt):
     def __init__(
         self, study: Checkpoints, network: nn.Module, splits: Mapping[str, Split], place: Place
     ) -> None:
-        self.reader = Reader(study.allow, study.trust)
+        self.reader = Reader(study.allow, study.trust, study.weights)
         self.paths = steps_of([Path(name) for name in study.checkpoints], study.steps, self.reader)
         self.loaded = min(self.paths)
-        load_into(network, self.paths[self.loaded], self.reader)  # refused before there is a folder
+        # Refused before there is a folder.
+        which = load_into(network, self.paths[self.loaded], self.reader)
+        if which:
+            print(which, file=sys.stderr)
         built = probes.build(place.config.probe)
         count = place.config.probing.examples
         super().__init__(network, splits, built, study.objective, examples=count,
                          last=max(self.paths), seed=study.seed, picked=study.outputs)  # fmt: skip
         self.step, self.steps = self.loaded, tuple(self.paths)
-        self.remarks = (_examples(network, count), *_told(study.outputs, self.outputs))
+        remarks = _examples(network, count), *_told(study.outputs, self.outputs)
+        self.remarks = (*remarks, *filter(None, [which.partition(";")[0]]))
 
     def advance(self, to: int) -> str | None:
         self.step = min((step for step in self.paths if step > self.step), default=self.last)
@@ -128,7 +135,7 @@ def made(name: str) -> nn.Module:
         ) from error
     if not isinstance(network, nn.Module):
         raise UserError(f"--model {name}: gives a {type(network).__name__}; expected a Module")
-    return network
+    return bare(network)
 
 
 def _examples(network: nn.Module, count: int) -> str:

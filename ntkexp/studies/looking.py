@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ntkexp import checkpoint, components
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError, first_line
+from ntkexp.foreign.wrapped import as_written
 from ntkexp.objectives.base import Loss, Objective
 from ntkexp.objectives.evaluate import evaluate
 from ntkexp.probes import Probe
@@ -48,11 +49,11 @@ class LookedAt(SteppedWork):
         picked: str = "all",
     ) -> None:
         super().__init__(last, seed)
-        if next(network.parameters()).dtype == torch.float64:  # examples come in float32
-            splits = {
-                name: replace(split, inputs=_typed(split.inputs, torch.float64))
-                for name, split in splits.items()
-            }
+        kind = next(network.parameters()).dtype  # examples come in float32
+        splits = {
+            name: replace(split, inputs=_typed(split.inputs, kind))
+            for name, split in splits.items()
+        }
         self.network, self.splits, self.picked = network, splits, picked
         wanted = sorted({name for probe in built.values() for name in probe.batches()})
         self.batches = {name: first(splits, name, examples) for name in wanted}
@@ -95,7 +96,8 @@ class LookedAt(SteppedWork):
 
     @contextmanager
     def as_seen(self) -> Iterator[None]:
-        """Inside, the network takes a tensor and gives one, whatever it takes and gives outside."""
+        """Inside, the network is as its author wrote it, but takes a tensor and gives one, whatever
+        it takes and gives outside."""
         whole: Any = getattr(self.splits["train"], "whole", None)
 
         def arguments(module: nn.Module, numbers: Any, words: Any) -> Any:
@@ -107,7 +109,8 @@ class LookedAt(SteppedWork):
         if whole is not None:
             hooks.append(self.network.register_forward_pre_hook(arguments, with_kwargs=True))
         try:
-            yield
+            with as_written(self.network):
+                yield
         finally:
             for hook in hooks:
                 hook.remove()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -62,8 +66,46 @@ def test_a_broken_png_is_named(tmp_path: Path) -> None:
     content = file.read_bytes()
     length = content.index(b"IDAT") - 4
     file.write_bytes(content[:length] + bytes([0, 0, 0, 9]) + content[length + 4 :])
-    with pytest.raises(UserError, match=r"one\.png: is no image"):
+    with pytest.raises(UserError, match=r"one\.png: is no image that can be read"):
         examples(str(tmp_path), 0)
+
+
+def a_png(path: Path, side: int) -> None:
+    """A small file that says how large its image is."""
+    path.parent.mkdir(parents=True)
+    Image.new("L", (9, 9)).save(path)
+    content = path.read_bytes()
+    header = b"IHDR" + struct.pack(">II", side, side) + content[24:29]
+    path.write_bytes(content[:12] + header + struct.pack(">I", zlib.crc32(header)) + content[33:])
+
+
+def test_an_image_of_30000_by_30000_is_refused(tmp_path: Path) -> None:
+    a_png(tmp_path / "train" / "cat" / "one.png", 30_000)
+    with pytest.raises(UserError, match=r"one\.png: is no image that can be read \(Image size"):
+        examples(str(tmp_path), 0)
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("PPM", "ppm"), ("EPS", "eps"), ("PSD", "psd")])
+def test_other_formats_are_not_decoded(tmp_path: Path, kind: str, ending: str) -> None:
+    file = tmp_path / "train" / "cat" / f"one.{ending}"
+    file.parent.mkdir(parents=True)
+    if kind == "PSD":
+        file.write_bytes(b"8BPS" + struct.pack(">H6xHIIHH", 1, 1, 9, 9, 8, 1) + bytes(99))
+    else:
+        Image.new("L", (9, 9)).save(file, kind)
+    with pytest.raises(UserError, match=r"is no image that .*; expected PNG, JPEG, TIFF, BMP"):
+        examples(str(tmp_path), 0)
+
+
+def test_an_npz_file_that_says_16_gb_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.npz"
+    header = BytesIO()
+    about = {"descr": "<f4", "fortran_order": False, "shape": (2**32,)}
+    np.lib.format.write_array_header_1_0(header, about)
+    with ZipFile(file, "w") as archive:
+        archive.writestr("x_train.npy", header.getvalue() + bytes(99))
+    with pytest.raises(UserError, match=r"mine\.npz: cannot be read"):
+        examples(str(file), 0)
 
 
 X_Y = (torch.from_numpy(X).float(), torch.from_numpy(Y))
@@ -109,7 +151,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         examples(str(tmp_path / "no.npz"), 0)
     (tmp_path / "images" / "train" / "cat").mkdir(parents=True)
     (tmp_path / "images" / "train" / "cat" / ".DS_Store").write_bytes(b"nothing")
-    with pytest.raises(UserError, match=r"\.DS_Store: is no image"):
+    with pytest.raises(UserError, match=r"\.DS_Store: is no image that can be read"):
         examples(str(tmp_path / "images"), 0)
 
 
