@@ -25,6 +25,7 @@ from ntkexp import probes as all_probes
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.foreign.examples import bytes_of, inputs_of, splits_of
+from ntkexp.foreign.wrapped import bare
 from ntkexp.loggers.mirror import scalar_tables, series_of
 from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import MANY
@@ -44,23 +45,24 @@ from ntkexp.training.schedule import listed, log_steps
 LOSSES = Table(
     "losses",
     "the loss that a watched loop gave of a step",
-    {"step": STEP, "loss": float64("of a step, as it was given")},
+    {"step": STEP, "loss": float64("of a step, as it was given; of several batches their mean")},
 )
-WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module",
-            "OptimizedModule": "_orig_mod"}  # fmt: skip
 
 
 class Watch:
     """Watches `model` as a context.
 
     Args:
-        model: the network; what DistributedDataParallel or torch.compile put around it comes off.
+        model: the network; what DistributedDataParallel, torch.compile or accelerate put around it
+            or its submodules comes off for a look.
         batches: `train` and `test`, inputs and targets of the examples to look at.
         out: the run's folder, outputs/NAME/ANY: `ntkexp figures alignment 2 3 --exp NAME` draws it.
         probes: their names.
         objective: cross_entropy, binary or squared_error; what suits the targets unless told.
         log: is given the scalars of every look, and its step, as `wandb.log` takes them.
         resume: the step from which training goes on; what the folder has of later ones is dropped.
+        anew: True begins a run anew where the folder holds one and nothing says `resume`, and at
+            `resume` where it holds none; both are refused otherwise.
     """
 
     def __init__(
@@ -73,13 +75,16 @@ class Watch:
         objective: str = "usual",
         log: Callable[..., object] | None = None,
         resume: int | None = None,
+        anew: bool = False,
     ) -> None:
-        self.network, self.log, self.resume, self.out = _bare(model), log, resume, Path(out)
+        self.network, self.log, self.out = bare(model), log, Path(out)
+        self.resume, self.anew = resume, anew
         self.idle = torch.distributed.is_available() and torch.distributed.is_initialized() and (
             torch.distributed.get_rank() != 0)  # fmt: skip
         self.looks = frozenset(log_steps(MANY))
         self.probes: dict[str, Probe] = all_probes.build({name: {"name": name} for name in probes})
-        self._losses: list[tuple[int, Any]] = []
+        self._losses: list[tuple[int, list[Any]]] = []
+        self._since_update: list[Any] = []
         if self.idle:
             return
         device = next(self.network.parameters()).device
@@ -119,8 +124,8 @@ class Watch:
         """Before a file changes there is a commit: a kill leaves what was there, or this; and a
         network that cannot be looked at leaves no folder."""
         self.loop = Loop(self.work, self.run, looks=listed(()), probes=[self.probes])
-        if self.resume is None:
-            self._look(0)
+        if self.resume is None or not len(kept.get("evals", ())):
+            self._look(self.resume or 0)
         else:
             for name, frame in kept.items():
                 self.run.add(name, {column: frame[column].to_numpy() for column in frame})
@@ -132,8 +137,9 @@ class Watch:
         self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
 
     def after_step(self, step: int, loss: Any = None) -> None:
-        """Call it after `optimizer.step()`, with the number of steps made by then. The same number
-        again, as where gradients are accumulated, brings no second look."""
+        """Call it after `optimizer.step()`, with the number of steps made by then. Where gradients
+        are accumulated it may be called after each batch: the same number again brings no look,
+        and the loss of a step is the mean of those since the step before."""
         if self.idle:
             return
         if step < self.work.step:
@@ -142,7 +148,10 @@ class Watch:
         if loss is not None:
             # A copy: the loop may write its next loss into the same tensor.
             kept = loss.detach().clone() if isinstance(loss, Tensor) else loss
-            self._losses.append((step, kept))
+            self._since_update.append(kept)
+        if step > self.work.step and self._since_update:
+            self._losses.append((step, self._since_update))
+            self._since_update = []
         if step in self.looks and step > self.loop.looked:
             self._look(step)
         self.work.step = step
@@ -168,8 +177,9 @@ class Watch:
         # keeps their copies to the end of its block.
         with torch.autocast(next(self.network.parameters()).device.type, enabled=False):
             self.loop.look(None, scheduled=True)
-        for of_step, loss in self._losses:
-            self.run.add("losses", {"step": of_step, "loss": float(loss)})
+        for of_step, losses in self._losses:
+            mean = sum(map(float, losses)) / len(losses)
+            self.run.add("losses", {"step": of_step, "loss": mean})
         self._losses = []
         if self.log is not None:
             rows = scalar_tables(self.run.pending())
@@ -183,15 +193,17 @@ class Watch:
     def _kept(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Tables and arrays of the folder, up to the step from which training goes on."""
         holds_run = (self.out / "status.json").exists()
-        if self.resume is None:
-            if holds_run:
+        if self.resume is None or not holds_run:
+            if holds_run and not self.anew:
                 raise UserError(
-                    f"{self.out}: holds a run; resume=STEP goes on with it, another folder begins "
-                    "anew"
+                    f"{self.out}: holds a run, and this training begins at step 0; anew=True "
+                    "begins anew, resume=STEP goes on (callbacks hear of it from their trainer)"
+                )
+            if self.resume is not None and not self.anew:
+                raise UserError(
+                    f"resume={self.resume}: {self.out} holds no run; anew=True begins one there"
                 )
             return {}, {}
-        if not holds_run:
-            raise UserError(f"resume={self.resume}: {self.out} holds no run")
         refuse_damaged(self.out, read_status(self.out) or {})
         before = flat_config(self.out)
         for name, sum_ in self.sums.items():
@@ -207,18 +219,6 @@ class Watch:
 
 
 watch = Watch
-
-
-def _bare(model: nn.Module) -> nn.Module:
-    """The network inside the modules that spread it over processes or compile it."""
-    while (inside := WRAPPERS.get(type(model).__name__)) is not None:
-        model = getattr(model, inside)
-    sharded = any(type(module).__name__.startswith("FullySharded") for module in model.modules())
-    if sharded or any(hasattr(parameter, "full_tensor") for parameter in model.parameters()):
-        raise UserError(
-            "the model is sharded (FSDP), no process has all weights; expected a whole one"
-        )
-    return model
 
 
 def _sum(split: Split) -> str:

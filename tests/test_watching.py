@@ -158,7 +158,7 @@ def test_scalars_are_handed_on_as_wandb_takes_them(tmp_path: Path) -> None:
 
 
 def test_going_on_drops_what_came_later(out: Path) -> None:
-    with pytest.raises(UserError, match="holds a run; resume=STEP goes on"):
+    with pytest.raises(UserError, match="holds a run, and this training begins at"):
         ntkexp.watch(net(), batches=batches(), out=out).__enter__()
     with pytest.raises(UserError, match="train is not the batch"):
         ntkexp.watch(net(), batches=batches(1), out=out, resume=7).__enter__()
@@ -299,6 +299,89 @@ def test_wrappers_come_off_and_what_cannot_be_seen_is_refused(tmp_path: Path) ->
         ntkexp.watch(net(), batches=batches(), out=out, probes=["complexity"])
     with pytest.raises(UserError, match="no test; expected train and test"):
         ntkexp.watch(net(), batches={"train": batches()["train"]}, out=out)
+
+
+class Holding(nn.Module):
+    """As a LightningModule that compiles its network."""
+
+    def __init__(self, *, compiled: bool) -> None:
+        super().__init__()
+        network = net()
+        self.net = torch.compile(network, backend="aot_eager") if compiled else network
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: Tensor = self.net(x)
+        return outputs
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_submodule_is_seen_as_it_was_and_stays_compiled(tmp_path: Path) -> None:
+    tables = []
+    for compiled in (False, True):
+        network, out = Holding(compiled=compiled), tmp_path / f"{compiled}" / "0"
+        torch.manual_seed(1)
+        with ntkexp.watch(network, batches=batches(), out=out) as w:
+            train(network, w, last=6)
+        tables.append(results.read(out).tables)
+    assert hasattr(network.net, "_orig_mod")
+    assert network.net.training
+    for name, plain in tables[0].items():
+        pd.testing.assert_frame_equal(plain, tables[1][name], rtol=1e-5)
+    pd.testing.assert_series_equal(tables[0]["alignment"]["layer"], tables[1]["alignment"]["layer"])
+
+
+def test_the_autocast_of_accelerate_is_off_while_it_looks(tmp_path: Path) -> None:
+    """accelerate puts a forward in the place of the network's, and keeps the network's."""
+    network, spectra = net(), []
+    for name in ("plain", "prepared"):
+        if name == "prepared":
+            network._original_forward = network.forward
+            network.forward = torch.autocast("cpu", torch.bfloat16)(network.forward)
+        with ntkexp.watch(network, batches=batches(), out=tmp_path / name / "0"):
+            pass
+        spectra.append(results.read(tmp_path / name / "0").tables["spectrum"])
+    pd.testing.assert_frame_equal(*spectra)
+    assert network.forward is not network._original_forward
+
+
+def test_a_network_of_bfloat16_takes_examples_of_float32(tmp_path: Path) -> None:
+    out = tmp_path / "mine" / "0"
+    with ntkexp.watch(nn.Linear(6, 3).bfloat16(), batches=batches(), out=out):
+        pass
+    assert len(results.read(out).tables["spectrum"])
+
+
+def test_losses_are_of_updates_where_gradients_are_accumulated(tmp_path: Path) -> None:
+    out = tmp_path / "mine" / "0"
+    with ntkexp.watch(net(), batches=batches(), out=out) as w:
+        for batch in range(1, 10):  # the ninth is of an update that is never made
+            w.after_step(batch // 2, torch.tensor(float(batch)))
+    losses = results.read(out).tables["losses"]
+    assert losses.values.tolist() == [[1, 1.5], [2, 3.5], [3, 5.5], [4, 7.5]]
+
+
+def test_a_run_begins_anew_where_that_is_asked_for(out: Path) -> None:
+    other = nn.Linear(6, 3)
+    with ntkexp.watch(other, batches=batches(1), out=out, anew=True, probes=["alignment"]) as w:
+        train(other, w, last=3)
+    run = results.read(out)
+    assert sorted(run.tables["evals"]["step"].unique()) == [0, 3]
+    assert run.tables["losses"]["step"].tolist() == [1, 2, 3]
+    assert not (out / "spectrum.parquet").exists()
+
+
+def test_a_training_that_goes_on_may_be_watched_from_there(tmp_path: Path) -> None:
+    out = tmp_path / "mine" / "0"
+    with pytest.raises(UserError, match=r"resume=7: .* holds no run; anew=True begins one there"):
+        ntkexp.watch(net(), batches=batches(), out=out, resume=7).__enter__()
+    for last in (10, 12):
+        with ntkexp.watch(net(), batches=batches(), out=out, resume=last - 3, anew=True) as w:
+            w.after_step(last)
+        steps = sorted(results.read(out).tables["evals"]["step"].unique())
+        assert steps == ([7, 10] if last == 10 else [7, 12])
+    with ntkexp.watch(net(), batches=batches(), out=out, resume=5):  # before all that it has
+        pass
+    assert sorted(results.read(out).tables["evals"]["step"].unique()) == [5]
 
 
 class Words(nn.Module):
