@@ -31,6 +31,12 @@ class Data(Component):
 
     kind: ClassVar[str] = "data"
     has_scores: ClassVar[bool] = False  # true if training examples have `Split.scores`
+    # The named subsets that its training examples have; None where only the data tell.
+    groups: ClassVar[frozenset[str] | None] = None
+
+    def subsets(self) -> frozenset[str] | None:
+        """`groups`, unless options decide."""
+        return self.groups
 
     def shape(self) -> Shape | None:
         """None where only the files tell; then nothing is checked before they are loaded."""

@@ -25,6 +25,7 @@ from ntkexp.options import FOR_ALL, each, option, whole
 class CifarClasses(Data):
     """`None` examples means all of these classes."""
 
+    groups: ClassVar = frozenset()
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
 

@@ -34,6 +34,7 @@ class Scored(Data):
     the official training file, which the labels must agree with.
     """
 
+    groups: ClassVar = frozenset(f"decile{number}" for number in range(1, 11))
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
     has_scores: ClassVar[bool] = True

@@ -21,6 +21,7 @@ class Delta(Data):
     """1 at z = 1/2, else 0, at z = j / N. All frequencies are there alike: each has 1/N of the
     sum over points. The test set is the training set; no draw is made."""
 
+    groups: ClassVar = frozenset()
     tiny: ClassVar = {"train_examples": 40}
 
     train_examples: int = option(200, count("points"), "points of the grid")

@@ -31,6 +31,8 @@ class Eigenfunctions(Data):
     """Training and test examples are the first images of both files. How many they are, and how
     they are standardised, must be as in the run `pairs`. None is all."""
 
+    groups: ClassVar = frozenset()
+
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
     pairs: FromRun = option(FromRun(file="vectors.npy"), about="the run of study=eigenpairs")
     index: int = option(1, count("as the place of an eigenfunction"), "which one, from the largest")

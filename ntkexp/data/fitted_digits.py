@@ -64,6 +64,7 @@ class FittedDigits(Data):
     `clean_targets` of the splits are the linear ones, whatever is trained on.
     """
 
+    groups: ClassVar = frozenset()
     small: ClassVar = {"train_examples": 200, "test_examples": 500}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "width": 8}
 

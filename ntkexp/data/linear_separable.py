@@ -29,6 +29,8 @@ from ntkexp.seeds import generator
 class LinearSeparable(Data):
     """Images of `side` x `side` with one channel; training and test examples are drawn apart."""
 
+    groups: ClassVar = frozenset()
+
     directions: FromRun = option(
         FromRun(file="vectors.npy"), about="the run of study=anisotropy_directions that has them"
     )

@@ -55,6 +55,7 @@ class Manifolds(Data):
     sigmoid outputs; trained by Adam on all training digits, of whose pixels a fifth is set to 0.
     """
 
+    groups: ClassVar = frozenset()
     small: ClassVar = {"train_examples": 200, "epochs": 1}
     tiny: ClassVar = {"train_examples": 40, "epochs": 1}
 

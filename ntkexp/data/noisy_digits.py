@@ -46,6 +46,7 @@ class NoisyDigits(Data):
     no value elsewhere, on the training images themselves.
     """
 
+    groups: ClassVar = frozenset()
     small: ClassVar = {"train_examples": 200, "test_examples": 500}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 20}
 

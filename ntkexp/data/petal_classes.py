@@ -31,6 +31,7 @@ class PetalClasses(Data):
     1,000 the frequencies 200 and 400 would meet 5 phases alone. Test points lie halfway between.
     """
 
+    groups: ClassVar = frozenset()
     tiny: ClassVar = {"train_examples": 41}
 
     frequency: int = option(100, count("oscillations"), "of the signal, once around")

@@ -17,6 +17,7 @@ RADIUS = math.sqrt(2 / math.pi)  # of the disk that covers half of the square
 class Plane(Data):
     """Training points in the square; the test set is a grid x grid lattice of it."""
 
+    groups: ClassVar = frozenset()
     tiny: ClassVar = {"train_examples": 40, "grid": 5}
 
     train_examples: int = option(500, count("examples"), "training points")

@@ -53,6 +53,11 @@ class QuadraticExample(Constants, Data):
     example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
     inputs: int = option(200, count("numbers", most=100_000), "length of an input, with zeros")
 
+    def subsets(self) -> frozenset[str]:
+        if self.example == 1:
+            return frozenset(f"example{number + 1}" for number in range(len(self.mu)))
+        return frozenset({"majority", "minority"})
+
     def check(self, config: Any = None) -> None:
         needed = {1: len(self.mu), 2: self.n + 1, 3: self.n + 2}[self.example]
         if self.inputs < needed:

@@ -37,6 +37,7 @@ class Sines(Data):
     The test points lie halfway between those trained on.
     """
 
+    groups: ClassVar = frozenset()
     tiny: ClassVar = {"train_examples": 40}
 
     frequencies: list[int] = option(

@@ -81,6 +81,17 @@ class SpuriousImages(Data):
     `balanced` images a pair, fewer where there are no more, which a remark of the run says.
     """
 
+    groups: ClassVar = frozenset(
+        {
+            "with",
+            "without",
+            "balanced",
+            "negative_with",
+            "negative_without",
+            "positive_with",
+            "positive_without",
+        }
+    )
     small: ClassVar = {"train_examples": 2000}
     tiny: ClassVar = {"train_examples": 30}
 

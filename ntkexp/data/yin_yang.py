@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -31,6 +32,8 @@ class YinYang(Plane):
 
     Its groups: `discs`; `between` them and the boundary; and `open`, the quarters without a disc.
     """
+
+    groups: ClassVar = frozenset({"discs", "between", "open"})
 
     train_examples: int = option(100, count("examples"), "training points")
 

@@ -48,9 +48,11 @@ class Vgg(Model):
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if inputs[1:] != (32, 32):
+            small = len(inputs) == 3 and max(inputs[1:]) < 32
+            way_out = "data.size=32 puts zeros around these" if small else "model=mlp takes any"
             raise UserError(
                 "model.name=vgg: takes 32x32 images such as cifar10's, the data has inputs of "
-                f"{formatted_shape(inputs)} (for mnist and kmnist take mlp or resnet18)"
+                f"{formatted_shape(inputs)} ({way_out})"
             )
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:

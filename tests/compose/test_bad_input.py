@@ -162,7 +162,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=disk", "+foo=1"), ("foo", "the top level takes", "seed")),
     (("train", "+exp=disk", "probe.complexity.every=2"), ("complexity", "probe=[eigenfunctions,")),
     (("train", "+exp=disk", "+probe.eigenfunctions.bar=1"), ("eigenfunctions.bar", "centring")),
-    (("train", "+exp=disk", "model=vgg19"), ("exp=disk", "width", "Vgg")),
+    (("train", "+exp=disk", "model=vgg19"), ("takes 32x32 images", "model=mlp takes any")),
     (("train", "+exp=disk", "--rreun"), ("--rreun", "did you mean --rerun?")),
     (("train", "+exp=supernat"), ("exp=supernat", "ntkexp study +exp=supernat")),
     (("study", "+exp=disk"), ("exp=disk", "ntkexp train +exp=disk")),

@@ -238,7 +238,7 @@ def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
         (Mlp(width=0), DIGIT, "model.width=0"),
         (Vgg(depth=12), CIFAR, "model.depth=12.*11, 13, 16, 19"),
         (Vgg(base=0), CIFAR, "model.base=0"),
-        (Vgg(), DIGIT, "vgg.*32x32.*1x28x28.*mnist"),
+        (Vgg(), DIGIT, "vgg.*32x32.*1x28x28.*data.size=32"),
         (Vgg(), (3, 64, 64), "vgg.*32x32.*3x64x64"),
         (Vgg(), (2,), "vgg.*inputs of 2"),
         (Resnet18(base=0), CIFAR, "model.base=0"),

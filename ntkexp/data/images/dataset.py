@@ -52,6 +52,9 @@ class Images(Data):
     difficult_examples: int = option(0, whole(0, MANY, "examples"), "of those, beside the others")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
     standardise: Standardise = option(Standardise.published, about="by whose mean and deviation")
+    size: int | None = option(
+        None, whole(1, 1024, "pixels a side", null="as they are"), "with zeros around up to here"
+    )
 
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
@@ -73,12 +76,25 @@ class Images(Data):
             raise UserError(
                 f"data.difficult_examples={examples}: data.difficult={difficult} needs 1 or more"
             )
+        if self.size is not None and self.size < max(self.images.shape[1:]):
+            raise UserError(
+                f"data.size={self.size}: puts zeros around the images of {self.images.name}, whose "
+                f"side is {max(self.images.shape[1:])}; expected that or more"
+            )
         if difficult is Difficult.kmnist and self.images.name != "mnist":
             raise UserError(f"data.difficult=kmnist: goes with data=mnist, not {self.images.name}")
 
     def shape(self) -> Shape:
         examples = (self.train_examples or self.images.examples["train"]) + self.difficult_examples
-        return Shape(self.images.shape, self.images.classes, examples)
+        channels, *sides = self.images.shape
+        return Shape(
+            (channels, *(self.size or side for side in sides)), self.images.classes, examples
+        )
+
+    def subsets(self) -> frozenset[str]:
+        parts = ["easy", "difficult"] if self.difficult is not Difficult.none else []
+        random = self.noise > 0 or self.difficult is Difficult.random_labels
+        return frozenset(parts + ["noisy", "intact"] * random)
 
     def files(self) -> Mapping[str, str]:
         checksums = files_here(self.images)
@@ -122,10 +138,10 @@ def load_images(config: Images, seed: int, device: torch.device, *, progress: bo
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
     return Dataset(
         name=kind.name,
-        train=_split(parts, mean, std, device),
-        test=_split([held_out_part(test, config, seed)], mean, std, device),
+        train=_split(parts, mean, std, device, config.size),
+        test=_split([held_out_part(test, config, seed)], mean, std, device, config.size),
         classes=kind.classes,
-        input_shape=kind.shape,
+        input_shape=config.shape().inputs,
         checksums=checksums(files),
         remarks=(*notes, *remarks(kind, "test", test)),
         mean=mean,
@@ -270,10 +286,23 @@ def normalised(
     return shared_inputs(inputs)
 
 
+def framed(pixels: Pixels, size: int | None) -> Pixels:
+    """Images (n, c, h, w) in the middle of black ones of this side."""
+    if size is None:
+        return pixels
+    around = [((size - side) // 2, (size - side + 1) // 2) for side in pixels.shape[2:]]
+    return np.pad(pixels, [(0, 0), (0, 0), *around])
+
+
 def _split(
-    parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+    parts: list[_Part],
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
+    device: torch.device,
+    size: int | None,
 ) -> Split:
-    inputs = normalised(np.concatenate([p.pixels for p in parts]), mean, std, device)
+    pixels = framed(np.concatenate([p.pixels for p in parts]), size)
+    inputs = normalised(pixels, mean, std, device)
     difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
     return Split(
         inputs=inputs,
