@@ -17,10 +17,12 @@ import importlib
 import inspect
 import re
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, get_args, get_type_hints
 
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -128,7 +130,7 @@ def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
     if name not in _files(group):
         raise UserError(f"{_key(group, name)}: {unknown(group, name)}")
     package = _files(group)[name]
-    module = importlib.import_module(f"{package}.{GROUPS[group].folder}.{name}")
+    module = loaded(_key(group, name), f"{package}.{GROUPS[group].folder}.{name}")
     return _of_kind(group, name, getattr(module, class_name(name)))
 
 
@@ -220,12 +222,41 @@ def imported(key: str, name: str) -> Any:
     """The class or function of this full name; `key` is what was typed, for messages."""
     home, _, last = name.rpartition(".")
     try:
-        return getattr(importlib.import_module(home), last)
+        return getattr(loaded(key, home), last)
+    except UserError:
+        raise
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
         form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
             f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"
         ) from error
+
+
+def loaded(key: str, module: str) -> ModuleType:
+    """The module of this name; an error in its own lines is told by file and line."""
+    try:
+        return importlib.import_module(module)
+    except UserError:
+        raise
+    except Exception as error:
+        if not (place := _place(error)):  # there is no such module
+            raise
+        raise UserError(f"{key}: {place}: {type(error).__name__}: {error}") from error
+
+
+def _place(error: Exception) -> str:
+    """File and line of an error at import, the last of the folder of what was imported; empty where
+    nothing of it had begun."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and "importlib" not in frame.filename
+    ]
+    homes = [Path(frame.filename).parent for frame in frames]
+    of_module = [frame for frame, home in zip(frames, homes, strict=True) if home == homes[0]]
+    return f"{of_module[-1].filename}:{of_module[-1].lineno}" if of_module else ""
 
 
 def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:

@@ -7,7 +7,6 @@ under the name of its package. Listing the papers imports no claim and no script
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ntkexp import projects
+from ntkexp.components import loaded
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import MAIN
 
@@ -41,10 +41,10 @@ class Paper:
         if self.home is None:
             return
         if (self.home / f"{name}.py").is_file():
-            yield importlib.import_module(f"{self.package}.{name}")
+            yield loaded(f"paper {self.name}", f"{self.package}.{name}")
         for file in sorted(filter(Path.is_file, (self.home / name).glob("*.py"))):
             if file.stem != "__init__":
-                yield importlib.import_module(f"{self.package}.{name}.{file.stem}")
+                yield loaded(f"paper {self.name}", f"{self.package}.{name}.{file.stem}")
 
 
 def names() -> list[str]:
