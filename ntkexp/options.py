@@ -132,10 +132,7 @@ def check_options(node: DictConfig, where: str = "") -> None:
 
     Hydra's `+key=value` adds a key to any node: one that nothing would ever read is refused, too.
     """
-    rules = {
-        declared.name: declared.metadata.get("rule")
-        for declared in _fields(OmegaConf.get_type(node))
-    }
+    rules = rules_of(OmegaConf.get_type(node))
     for word in node:
         name = str(word)
         key = f"{where}.{name}".lstrip(".")
@@ -151,6 +148,11 @@ def check_options(node: DictConfig, where: str = "") -> None:
                 check_value(key, value, rules.get(name))
         except OmegaConfBaseException as error:
             raise UserError(f"{key}: {first_line(error)}") from error
+
+
+def rules_of(kind: object) -> dict[str, Rule | None]:
+    """The options of a dataclass, and the rule of each; a plain mapping has none."""
+    return {declared.name: declared.metadata.get("rule") for declared in _fields(kind)}
 
 
 def check_value(key: str, value: Any, rule: Rule | None) -> None:

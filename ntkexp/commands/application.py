@@ -9,17 +9,21 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose import composition
+from ntkexp.compose.experiment_file import folders_named
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import (
+    SEARCHPATH,
     check_overrides,
     explained,
     options_of,
@@ -27,6 +31,7 @@ from ntkexp.compose.overrides import (
     ranges_quoted,
     typed_keys,
 )
+from ntkexp.compose.swaps import typed_here
 from ntkexp.errors import RunFailed, SweepStopped, UserError, denied
 from ntkexp.execution.outcome import DONE, FAILED, metric_of
 from ntkexp.execution.run import run as run_to_its_end
@@ -41,7 +46,12 @@ def run(
     """
     overrides, task = ranges_quoted(overrides), Task(one_run=one_run)
     sweeping = "--multirun" in flags
-    with _arguments([*flags, *overrides], sweeping), plain_errors(config_name, overrides):
+    with (
+        _arguments([*flags, *overrides], sweeping),
+        folders_named(_folders(flags, overrides)),
+        typed_here(overrides),
+        plain_errors(config_name, overrides),
+    ):
         check_overrides(overrides, sweeping=sweeping and not one_run)
         sys.argv += _logging(overrides)
         # Both are reported already: a signal by the exit code, a job that failed by its own line.
@@ -53,6 +63,16 @@ def run(
     if task.complaints:
         raise task.complaints[0]
     return max(task.codes)
+
+
+def _folders(flags: Sequence[str], overrides: Sequence[str]) -> tuple[Path, ...]:
+    """The folders of configs that a command names."""
+    named: list[Any] = [flags[at + 1] for at, flag in enumerate(flags) if flag == "--config-dir"]
+    for word in overrides:
+        if word.startswith(f"{SEARCHPATH}="):
+            places = OverridesParser.create().parse_override(word).value()
+            named += places if isinstance(places, list) else ()
+    return tuple(Path(str(place).removeprefix("file://")) for place in named)
 
 
 class Task:

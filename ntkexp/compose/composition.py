@@ -35,9 +35,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components, config, projects
+from ntkexp.compose import experiment_file, swaps
 
 CONFIGS = "pkg://ntkexp.configs"
-SCHEME, RESOLVER = "component", "at_scale"
+SCHEME, EXPERIMENT, RESOLVER = "component", "experiment", "at_scale"
 # Where Hydra finds the sweeper and the launcher of ntkexp/launch/plugin.py.
 SWEEPERS = "hydra_plugins.ntkexp"
 
@@ -80,16 +81,57 @@ class ComponentSource(ConfigSource):
         return []
 
 
+class ExperimentSource(ConfigSource):
+    """`experiment://`: the files of experiments, without what the words at work leave out
+    (ntkexp/compose/swaps.py). An experiment is about the whole config, so its file need not say so.
+    """
+
+    @staticmethod
+    def scheme() -> str:
+        return EXPERIMENT
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        file = experiment_file.find(_experiment(config_path))
+        assert file is not None, "Hydra asks for what is_config knows"
+        file.refuse_mistakes()
+        return ConfigResult(
+            provider=self.provider,
+            path=self.full_path(),
+            config=swaps.settled(file),
+            header={"package": "_global_"},
+        )
+
+    def available(self) -> bool:
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        return False
+
+    def is_config(self, config_path: str) -> bool:
+        name = _experiment(config_path)
+        return bool(name) and experiment_file.find(name) is not None
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        return []
+
+
 class ComponentSearchPath(SearchPathPlugin):
-    """Puts the components, and the configs of one's own projects, behind the package's configs.
-    Other applications of Hydra find nothing of them."""
+    """Puts the experiments before the package's configs, and the components and the configs of
+    one's own projects behind them. Other applications of Hydra find nothing of them."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         if CONFIGS not in [element.path for element in search_path.get_path()]:
             return
+        search_path.prepend("ntkexp-experiments", f"{EXPERIMENT}://ntkexp")
         search_path.append("ntkexp-components", f"{SCHEME}://ntkexp")
         for _, folder in projects.configs():
             search_path.append("ntkexp-projects", f"file://{folder}")
+
+
+def _experiment(config_path: str) -> str:
+    """The name of the experiment that Hydra asks for; empty where it asks for something else."""
+    group, _, name = config_path.strip("/").removesuffix(".yaml").partition("/")
+    return name if group == "exp" else ""
 
 
 def _parts(config_path: str) -> tuple[str, str]:
@@ -114,6 +156,7 @@ def register() -> None:
     if ComponentSource in Plugins.instance().discover(ConfigSource):
         return
     Plugins.instance().register(ComponentSource)
+    Plugins.instance().register(ExperimentSource)
     Plugins.instance().register(ComponentSearchPath)
     store = ConfigStore.instance()
     for name, node in (
@@ -147,7 +190,8 @@ _at_work: ContextVar[ConfigLoader | None] = ContextVar("_at_work", default=None)
 
 def compose(command: str, words: Sequence[str]) -> DictConfig:
     """The config that these words make for a subcommand, without Hydra's own node."""
-    config = _loader().load_configuration(command, list(words), run_mode=RunMode.RUN)
+    with swaps.typed_here(words):
+        config = _loader().load_configuration(command, list(words), run_mode=RunMode.RUN)
     with open_dict(config):
         del config["hydra"]
     return config
@@ -181,9 +225,12 @@ def by_itself(config_dir: Path | None = None) -> Iterator[None]:
         path = create_config_search_path(CONFIGS)
         if config_dir is not None:
             path.append("command-line", f"file://{config_dir.absolute()}")
+            places = path.get_path()
+            places.append(places.pop(-2))  # Hydra wants the schema last
         token = _at_work.set(ConfigLoaderImpl(path))
         try:
-            yield
+            with experiment_file.folders_named((config_dir,) if config_dir else ()):
+                yield
         finally:
             _at_work.reset(token)
 
@@ -250,7 +297,8 @@ class Composer:
         return config
 
     def _by_hydra(self, overrides: Sequence[str]) -> DictConfig:
-        config = self.loader.load_sweep_config(self.master, list(overrides))
+        with swaps.typed_here(overrides):
+            config = self.loader.load_sweep_config(self.master, list(overrides))
         with open_dict(config):
             del config["hydra"]
         return config

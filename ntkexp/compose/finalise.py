@@ -9,11 +9,13 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
+from ntkexp.compose import swaps
 from ntkexp.compose.check import check, keep_typed_limit, refuse_other_sizes, shrink
 from ntkexp.compose.composition import composed_once
 from ntkexp.compose.overrides import altering
 from ntkexp.compose.parents import HANDED_ON, composed
 from ntkexp.compose.plan import Parent, Part, Plan
+from ntkexp.compose.unmeasurable import leave_out_unmeasurable
 from ntkexp.errors import UserError
 from ntkexp.identity import digest, hashed, plain
 from ntkexp.references import references
@@ -33,6 +35,7 @@ def finalise(config: DictConfig, typed: frozenset[str] = frozenset()) -> Plan:
     `typed` are the keys that the user set: these are not shrunk.
     """
     shrink(config, typed)
+    leave_out_unmeasurable(config, typed)
     check(config)
     keep_typed_limit(config, typed)
     plan = plan_of(config, altering(config, typed))
@@ -71,7 +74,19 @@ def _parents(config: DictConfig) -> dict[str, Parent]:
     for key, node in references(config):
         parents[key] = _parent(key, node, config)
         node.id = parents[key].folder.name
+        if key == "weights":
+            _refuse_other_network(parents[key], config)
     return parents
+
+
+def _refuse_other_network(start: Parent, config: DictConfig) -> None:
+    """Refuse to begin with the weights of another kind of network."""
+    theirs = start.plan.config.get("model") if start.plan else None
+    if theirs is not None and theirs.name != config.model.name:
+        raise UserError(
+            f"weights.run={config.weights.run}: has weights of model={theirs.name}, the network is "
+            f"model={config.model.name}; expected weights.run=null, for weights that are drawn"
+        )
 
 
 def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
@@ -122,4 +137,5 @@ def _one_deeper(key: str, child: DictConfig) -> Iterator[None]:
 def forget_parents() -> None:
     """Compose the runs that are needed anew: files of configs may have changed since."""
     _made.clear()
+    swaps.forget()
     composed_once.cache_clear()

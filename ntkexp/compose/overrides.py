@@ -15,16 +15,17 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, Sweep
 from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from yaml import YAMLError
 
 from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.compose.composition import composed_once
+from ntkexp.compose.experiment_file import ExperimentFile, find
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.options import reworded
+from ntkexp.options import first_line, reworded
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The settings of Hydra's own that may be typed: they change nothing that the store relies on.
@@ -60,6 +61,12 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
+        owner, _, option = override.key_or_group.rpartition(".")
+        if override.is_delete() and owner in GROUPS and owner not in GROUPS_OF_MANY:
+            raise UserError(
+                f"{word}: every {owner} has its {option}, or none; expected "
+                f"{owner}.{option}=VALUE, or {owner}=NAME for another"
+            )
         if override.key_or_group == "launcher" and override.value() != "local" and not sweeping:
             raise UserError(f"{word}: sends the jobs of a sweep; expected -m beside it")
 
@@ -219,6 +226,8 @@ def explained(error: BaseException) -> str:
     """The error of Hydra or OmegaConf in one or two lines that name key, value and choice."""
     cause = error.__cause__ or error
     text, reason = str(error), str(cause)
+    if (match := re.search(r"In 'exp/([^']+)'", text)) and (file := find(match[1])):
+        return in_experiment(file, text, error.__context__)
     if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
         return unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
@@ -230,14 +239,21 @@ def explained(error: BaseException) -> str:
         return f"{match[1]}: chosen twice; expected one +{match[1]}=NAME"
     if match := re.search(r"Error merging override (\S+)", text):
         return f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
-    if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
-        return (
-            f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment, "
-            "or none and name data, model and probes"
-        )
     if match := re.search(r"You must specify '([^']+)'", text):
         return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")
+
+
+def in_experiment(file: ExperimentFile, text: str, cause: BaseException | None) -> str:
+    """The error of a key of an experiment's file, with its place there."""
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return f"{file.at('defaults')}: {unknown_option(match[1], match[2])}"
+    if not isinstance(cause, OmegaConfBaseException) or not cause.full_key:
+        return f"{file}: {_one_line(text)}"
+    key, where = str(cause.full_key), file.at(str(cause.full_key))
+    if isinstance(cause, ConfigKeyError):
+        return f"{where}: {no_such_key(key, cause.parent_node)}"
+    return f"{where}: {key}: {first_line(cause)}"
 
 
 def unknown_option(group: str, option: str) -> str:

@@ -1,0 +1,167 @@
+"""The file of an experiment as its author wrote it: what it goes on from, which components it
+chooses, and on which line each of its keys stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from ntkexp import components, projects
+from ntkexp.errors import UserError
+
+# The folders of configs that a command names, beside those of the package and of projects.
+_named: ContextVar[tuple[Path, ...]] = ContextVar("_named", default=())
+OVERRIDE = "override "
+
+
+@contextmanager
+def folders_named(folders: tuple[Path, ...]) -> Iterator[None]:
+    """Inside the block experiments are looked for in these folders of configs as well."""
+    token = _named.set(folders)
+    try:
+        yield
+    finally:
+        _named.reset(token)
+
+
+def homes() -> Iterator[Traversable]:
+    """The folders of configs, in the order in which Hydra looks at them."""
+    yield resources.files("ntkexp.configs")
+    yield from _named.get()
+    yield from (folder for _, folder in projects.configs())
+
+
+def find(name: str) -> ExperimentFile | None:
+    """The experiment that `+exp=NAME` chooses, if there is a file of this name."""
+    for home in homes():
+        place = home.joinpath("exp", f"{name}.yaml")
+        if place.is_file():
+            return ExperimentFile(name, place)
+    return None
+
+
+@dataclass(frozen=True)
+class ExperimentFile:
+    name: str
+    place: Traversable
+
+    def __str__(self) -> str:
+        path = str(self.place)
+        return path.removeprefix(f"{Path.cwd()}{os.sep}")
+
+    @cached_property
+    def text(self) -> str:
+        """An editor's byte order mark is no part of it."""
+        try:
+            return self.place.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{self}: is no text in UTF-8 ({error.reason})") from error
+
+    @cached_property
+    def config(self) -> DictConfig:
+        config = OmegaConf.create(self.text) if self._holds_keys() else None
+        if not isinstance(config, DictConfig) or not config:
+            raise UserError(
+                f"{self}: expected keys and values, such as name: {self.name} and "
+                "defaults: [disk]; it has none"
+            )
+        return config
+
+    def _holds_keys(self) -> bool:
+        return isinstance(self._tree, yaml.MappingNode)
+
+    @cached_property
+    def _tree(self) -> yaml.Node | None:
+        try:
+            tree: yaml.Node | None = yaml.compose(self.text, Loader=yaml.CSafeLoader)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise UserError(f"{self}:{line}: {error.problem}; expected YAML") from error
+        return tree
+
+    def at(self, key: str) -> str:
+        """The file, with the line of a dotted key, or of the last of its parts that stands there.
+
+        What stands in one key with dots, as in `members`, is found as well.
+        """
+        node, line, rest = self._tree, None, key
+        while isinstance(node, yaml.MappingNode) and rest:
+            for name, value in node.value:
+                if rest == name.value or rest.startswith(f"{name.value}."):
+                    line, node = name.start_mark.line + 1, value
+                    rest = rest.removeprefix(name.value).lstrip(".")
+                    break
+            else:
+                break
+        return str(self) if line is None else f"{self}:{line}"
+
+    def refuse_mistakes(self) -> None:
+        """Refuse what Hydra would take for something else, in a line with the place."""
+        self.choices  # noqa: B018 - which reads and checks the list of defaults
+        for group in components.GROUPS:
+            node = self.config._get_node(group)
+            if node is not None and not isinstance(node, DictConfig):
+                raise UserError(
+                    f"{self.at(group)}: {group}: {node}: expected its options, as keys and values; "
+                    f"{OVERRIDE}/{group}: NAME, in defaults, chooses another"
+                )
+
+    @cached_property
+    def bases(self) -> tuple[ExperimentFile, ...]:
+        """The experiments that it goes on from."""
+        names = [entry for entry in self._defaults() if isinstance(entry, str)]
+        found = [find(name.removeprefix("/exp/")) for name in names if name != "_self_"]
+        return tuple(filter(None, found))
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[str, str]]:
+        """Place in the config -> group and name of the component that the file chooses for it."""
+        chosen: dict[str, tuple[str, str]] = {}
+        for entry in self._defaults():
+            if isinstance(entry, str):
+                continue
+            for word, name in entry.items_ex(resolve=False):
+                group, _, package = str(word).removeprefix(OVERRIDE).partition("@")
+                if group in components.GROUPS:  # Hydra would look for an experiment
+                    raise UserError(
+                        f"{self.at('defaults')}: {group}: {name}: expected "
+                        f"{OVERRIDE}/{group}: {name}"
+                    )
+                if isinstance(name, str):
+                    chosen[package or group.lstrip("/")] = group.lstrip("/"), name
+        of_training = [group for group in ("data", "model", "optim") if group in chosen]
+        if "study" in chosen and of_training:
+            raise UserError(
+                f"{self.at('defaults')}: chooses a study, which trains no network, and a "
+                f"{of_training[0]}; expected one of them"
+            )
+        return chosen
+
+    def _defaults(self) -> list[Any]:
+        defaults: Any = self.config._get_node("defaults")
+        if defaults is None:
+            return []
+        if not isinstance(defaults, ListConfig):
+            raise UserError(f"{self.at('defaults')}: defaults={defaults}: expected a list")
+        return list(defaults._iter_ex(resolve=False))
+
+    def chain(self) -> Iterator[ExperimentFile]:
+        """It, and the experiments that it goes on from: who chooses first wins."""
+        yield self
+        for base in self.bases:
+            yield from base.chain()
+
+    def chosen(self, place: str) -> str | None:
+        """The component that stands at a place of its config, as far as experiments choose."""
+        return next((one.choices[place][1] for one in self.chain() if place in one.choices), None)

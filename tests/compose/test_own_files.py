@@ -1,0 +1,92 @@
+"""Mistakes in files of one's own are told with the file, the line and what was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ntkexp import components, run
+from ntkexp.errors import UserError
+from tests.conftest import Ntkexp
+
+HEAD = "# @package _global_\ndefaults:\n  - disk\nname: mine\n"
+
+
+def written(folder: Path, text: str) -> tuple[str, ...]:
+    (folder / "exp").mkdir(exist_ok=True)
+    (folder / "exp" / "mine.yaml").write_text(text, encoding="utf-8")
+    return ("train", "--config-dir", str(folder), "+exp=mine", "--dry-run")
+
+
+@pytest.mark.parametrize("text", [HEAD, HEAD.partition("\n")[2], f"\ufeff{HEAD}"])
+def test_an_experiment_is_about_the_whole_config(inside: Ntkexp, tmp_path: Path, text: str) -> None:
+    """With or without its first line, and behind an editor's byte order mark."""
+    planned = inside(*written(tmp_path, text))
+    house = inside("train", "+exp=disk", "--dry-run").stdout.split()[-1].rpartition("/")[2]
+    assert planned.returncode == 0 and planned.stdout.split()[-1] == f"outputs/mine/{house}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (HEAD + "model:\n  dept: 3\n", "mine.yaml:6: model.dept: no such key; did you mean depth?"),
+        (HEAD + "modle: {depth: 3}\n", "mine.yaml:5: modle: no such key; did you mean model?"),
+        (HEAD + "model:\n  depth: abc\n", "mine.yaml:6: model.depth: Value 'abc'"),
+        (HEAD + "model: {init: kaming}\n", "mine.yaml:5: model.init: Invalid value 'kaming'"),
+        (HEAD + "probing:\n  steps: 5\n", "mine.yaml:6: probing.steps: expected a list"),
+        (HEAD + "model: resnet18\n", "mine.yaml:5: model: resnet18: expected its options"),
+        (HEAD + "model:\n\tdepth: 3\n", "mine.yaml:6: found character that cannot start"),
+        ("defaults:\n  - model: mlp\n", "mine.yaml:1: model: mlp: expected override /model: mlp"),
+        ("defaults: disk\n", "mine.yaml:1: defaults=disk: expected a list"),
+        ("defaults:\n  - dsik\n", "mine.yaml:1: exp=dsik: no such experiment; did you mean disk?"),
+        (
+            "defaults:\n  - override /study: supernat\n  - override /model: mlp\n",
+            "mine.yaml:1: chooses a study, which trains no network, and a model; expected one",
+        ),
+        ("", "mine.yaml: expected keys and values, such as name: mine"),
+        ("- disk\n", "mine.yaml: expected keys and values"),
+        ("5\n", "mine.yaml: expected keys and values"),
+    ],
+    ids=lambda text: repr(text.removeprefix(HEAD)),
+)
+def test_a_mistake_in_an_experiment_is_told_by_file_and_line(
+    inside: Ntkexp, tmp_path: Path, text: str, told: str
+) -> None:
+    refused = inside(*written(tmp_path, text))
+    assert refused.returncode == 2
+    assert told in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_latin_1_is_named(inside: Ntkexp, tmp_path: Path) -> None:
+    words = written(tmp_path, HEAD)
+    (tmp_path / "exp" / "mine.yaml").write_bytes("name: mañana\n".encode("latin-1"))
+    assert "mine.yaml: is no text in UTF-8" in inside(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("def f(:\n", "mine.py:1: SyntaxError: "),
+        ("x = 1\ny = nothere\n", "mine.py:2: NameError: name 'nothere' is not defined"),
+        ("import os\nimport notthere\n", "mine.py:2: ModuleNotFoundError: No module named"),
+        ("import torch\n\ntorch.zeros(2) @ torch.zeros(3)\n", "mine.py:3: RuntimeError: "),
+        ("from other import x\n", "other.py:1: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_an_error_in_a_module_is_told_by_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, told: str
+) -> None:
+    (tmp_path / "mine.py").write_text(module)
+    (tmp_path / "other.py").write_text("x = 1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as refused:
+        components.find("model", "mine.Net")
+    assert str(refused.value).startswith(f"model=mine.Net: {tmp_path}/{told}")
+
+
+def test_python_finds_the_experiments_of_a_folder_as_well(tmp_path: Path) -> None:
+    written(tmp_path, HEAD + "model: {dept: 3}\n")
+    with pytest.raises(UserError, match=r"mine\.yaml:5: model\.dept: no such key"):
+        run("mine", {}, runs=tmp_path / "outputs", config_dir=tmp_path)
