@@ -49,7 +49,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "probe.eigenfunctions=3"), ("probe.eigenfunctions=3", "mapping")),
     ((*DISK, "data=[mnist,disk]"), ("data=[mnist,disk]", "disk")),
     ((*DISK, "~optim"), ("~optim", "optim=NAME")),
-    ((*DISK, "~optim.lrr"), ("optim.lrr", "does not exist")),
+    ((*DISK, "~optim.lrr"), ("~optim.lrr", "expected optim.lrr=VALUE")),
     ((*DISK, "optm.lr=0.1"), ("optm.lr: no such key; did you mean optim?",)),
     ((*DISK, "evaluate.subsets.noisy=1"), ("evaluate.subsets is a list; expected evaluate.s",)),
     ((*DISK, "members.seed=[0,1]"), ("members.seed: no such key; expected 'members={seed:",)),
