@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ntkexp
 from ntkexp import projects
@@ -33,30 +33,29 @@ if TYPE_CHECKING:
     from ntkexp.results.record import Record
 
 KINDS = ("pdf", "png", "svg")
+RECORD = "drawn.json"
 
 
 class Drawn:
-    """The record of a folder of figures, `drawn.json`."""
+    """The record of a folder of figures, `drawn.json`: of each by its script's name the `state` of
+    runs, code and files, and whose runs it was drawn `from`."""
 
     def __init__(self, figures: Path, roots: Sequence[Path]) -> None:
         self.figures, self.inputs = figures, state_of_inputs(roots)
-        self.file = figures / "drawn.json"
-        try:
-            self.states = dict(json.loads(self.file.read_text(encoding="utf-8")))
-        except (FileNotFoundError, ValueError):
-            self.states = {}
-        except OSError as error:
-            raise UserError(f"{self.file}: cannot be read ({error.strerror}); try again") from error
+        self.states = drawn_in(figures)
 
     def stands(self, script: Script) -> bool:
         """True if a figure was drawn from these inputs and not written over since."""
-        return bool(self.states.get(script.name) == self._state(script))
+        return self.states.get(script.name, {}).get("state") == self._state(script)
 
-    def add(self, scripts: Iterable[Script]) -> None:
-        new = {script.name: self._state(script) for script in scripts}
+    def add(self, sources: Mapping[Script, str]) -> None:
+        new = {
+            script.name: {"state": self._state(script), "from": source}
+            for script, source in sources.items()
+        }
         if new:
             self.states |= new
-            write_text(self.file, json.dumps(self.states, indent=1) + "\n")
+            write_text(self.figures / RECORD, json.dumps(self.states, indent=1) + "\n")
 
     def _state(self, script: Script) -> list[object]:
         folder = folder_of(script.paper, self.figures)
@@ -65,6 +64,18 @@ class Drawn:
             self.inputs,
             *(file.stat().st_mtime_ns if file.exists() else None for file in files),
         ]
+
+
+def drawn_in(figures: Path) -> dict[str, dict[str, Any]]:
+    """The record of a folder; nothing of figures that were drawn before it said whose runs."""
+    file = figures / RECORD
+    try:
+        states = dict(json.loads(file.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        return {}
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({error.strerror}); try again") from error
+    return {name: state for name, state in states.items() if isinstance(state, dict)}
 
 
 def state_of_inputs(roots: Sequence[Path]) -> str:
@@ -142,13 +153,16 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     return [script for script in of_paper if script in picked] if names else of_paper
 
 
-def draw_all(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
-    drawn, missing, broken = [], [], []
-    for script, (code, output, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
+def draw_all(wanted: Sequence[Script], words: Sequence[str], out: Path, record: Drawn) -> int:
+    """Draw them; `words` are those of each script that say from which runs."""
+    drawn: dict[Script, str] = {}
+    missing, broken = [], []
+    for script, (code, output, errors) in _outcomes(wanted, partial(_run, words=words, out=out)):
         if code == 0:
-            drawn.append(script)
-            path = next((line for line in output.splitlines() if line.endswith(".pdf")), "")
-            print(f"{script.name:<32} {path}", flush=True)
+            lines = output.splitlines()
+            path = next((line for line in lines if line.endswith(".pdf")), "")
+            drawn[script] = next((line for line in lines if line.startswith("from ")), "")
+            print(f"{script.name:<32} {path}  {drawn[script]}".rstrip(), flush=True)
         elif code == MISSING_RUNS:
             missing.append((script, errors.strip()))
         else:
@@ -185,13 +199,11 @@ def _alone(draw: Draw, script: Script) -> Outcome:
             return 1, "", "its process was killed (out of memory?)"
 
 
-def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
+def _run(script: Script, words: Sequence[str], out: Path) -> Outcome:
     """Run a script, in a process that has run others before, so that matplotlib is imported
     already."""
     output, errors = io.StringIO(), io.StringIO()
-    sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
-    if runs:
-        sys.argv += ["--runs", *map(str, runs)]
+    sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out)), *words]
     code: object = 0
     with redirect_stdout(output), redirect_stderr(errors):
         try:

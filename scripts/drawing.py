@@ -27,6 +27,7 @@ from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import folder_of, paper_of
 from ntkexp.results.files import make_folder, replacing
+from ntkexp.results.select import REFERENCE_RESULTS
 from ntkexp.scripts import runs
 
 # Inches: one column, and the text width, of the paper's two-column page.
@@ -85,12 +86,10 @@ def look(style: Path | str | None = None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Options:
-    """The command line of a figure; `runs` is empty unless given. A figure of several
-    experiments names them with commas between."""
+    """What a figure is made from: its experiments, with commas between, and where runs are."""
 
     experiment: str
-    runs: tuple[Path, ...]
-    out: Path
+    runs: runs.Places
 
     @property
     def experiments(self) -> list[str]:
@@ -112,13 +111,27 @@ def main(
     script = Path(file)
 
     def run(argv: Sequence[str] | None = None) -> int:
-        options = parsed(about, experiment, folder_of(paper_of(script)), argv)
-        with look():
-            drawn = make(options)
-            figures = drawn if isinstance(drawn, Mapping) else {"": drawn}
-            for suffix, figure in figures.items():
-                for path in save(figure, options.out, script.stem + suffix):
-                    print(path)
+        words = parsed(about, folder_of(paper_of(script)), argv)
+
+        def draw(places: runs.Places) -> list[Path]:
+            made = make(Options(experiment, places))
+            figures = made if isinstance(made, Mapping) else {"": made}
+            if places.source not in ("", REFERENCE_RESULTS):
+                for figure in figures.values():
+                    _tell(figure, f"from {places.source}")
+            return [
+                path
+                for suffix, figure in figures.items()
+                for path in save(figure, words.out, script.stem + suffix)
+            ]
+
+        try:
+            with look():
+                files, source = runs.first(draw, experiment.split(","), words.runs, words.reference)
+        except runs.NoRuns as lacking:
+            print(*lacking.words, sep="\n", file=sys.stderr)
+            raise
+        print(*files, *([f"from {source}"] if source else []), sep="\n")
         return 0
 
     run.experiments = experiment.split(",")  # for the gallery
@@ -128,10 +141,8 @@ def main(
     return run
 
 
-def parsed(
-    about: str | None, experiment: str, out: Path, argv: Sequence[str] | None = None
-) -> Options:
-    """The command line every figure has; `experiment` and `out` stand unless told."""
+def parsed(about: str | None, out: Path, argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line every figure has; `out` stands unless told."""
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -141,13 +152,13 @@ def parsed(
         type=Path,
         default=[],
         metavar="DIR",
-        help="folders of runs (default: outputs/EXP and the reference results)",
+        help="folders of runs (default: outputs, where all are there, else the reference results)",
     )
+    parser.add_argument("--reference", action="store_true", help="from the reference results")
     parser.add_argument(
         "--out", type=Path, default=out, metavar="DIR", help="where to draw (default: %(default)s)"
     )
-    arguments = parser.parse_args(argv)
-    return Options(experiment, tuple(arguments.runs), arguments.out)
+    return parser.parse_args(argv)
 
 
 def subplots(
@@ -244,6 +255,14 @@ def note(figure: Figure, lines: Iterable[str]) -> None:
     width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
     text = "\n".join(textwrap.fill(line, width) for line in lines)
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+
+
+def _tell(figure: Figure, source: str) -> None:
+    """Write whose runs are drawn below the notes; above the panels where a legend is below."""
+    if any(getattr(legend, "_outside_loc", None) == "lower" for legend in figure.legends):
+        figure.suptitle(source, fontsize=7, x=0.01, ha="left")
+    else:
+        note(figure, [*figure.get_supxlabel().splitlines(), source])
 
 
 def save(figure: Figure, out: Path, stem: str) -> list[Path]:

@@ -159,7 +159,7 @@ def every_figure(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("NTKEXP_REFERENCE")
         patch.chdir(folder)
-        assert main(["figures"]) == 0
+        assert main(["figures", "--reference"]) == 0
     return folder
 
 

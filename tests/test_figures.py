@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,30 @@ def test_without_them_a_figure_names_the_command_of_its_runs(inside: Ntkexp) -> 
 
 def test_claims_know_the_reference_results(inside: Ntkexp, reference: None) -> None:
     assert "| 8 | 1 | 1 | 1 |" in inside("claims", "--figure", "8", "--summary").stdout
+
+
+def test_claims_say_whose_runs_decided(inside: Ntkexp, tmp_path: Path, reference: None) -> None:
+    words = ("claims", "--paper", "alignment", "--figure", "8")
+    assert inside(*words).stdout.splitlines()[-1] == "decided by the reference results"
+    shutil.copytree(REFERENCE / "fourier_modes", tmp_path / "outputs" / "fourier_modes")
+    line = inside(*words).stdout.splitlines()[-1]
+    assert line.startswith("decided by outputs/fourier_modes") and "reference" not in line
+
+
+def test_figures_say_whose_runs_they_show(
+    inside: Ntkexp, disk_run: Path, tmp_path: Path, reference: None
+) -> None:
+    drawn = inside("figures", "alignment", "8", "10").stdout.splitlines()
+    assert [line.partition("pdf  ")[2] for line in drawn[:2]] == [
+        "from the reference results",
+        f"from {disk_run.relative_to(tmp_path)}",
+    ]
+    both = inside("figures", "alignment", "10", "--reference", "--runs", "outputs")
+    assert "--reference, --runs: expected one of the two" in both.stderr
+    # Another choice of runs is a change.
+    assert "1 drawn" in inside("figures", "alignment", "10", "--changed", "--reference").stdout
+    record = json.loads((tmp_path / "outputs" / "figures" / "drawn.json").read_text())
+    assert record["fig10_disk_data"]["from"] == "from the reference results"
 
 
 def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(

@@ -30,6 +30,7 @@ class Claims(Command):
         from ntkexp.papers.registry import existing, natural
         from ntkexp.results.folders import OUTPUTS, roots
         from ntkexp.results.reading import collect
+        from ntkexp.results.select import whose
 
         of_papers = ledger(None if self.paper is None else [existing(self.paper).name])
         chosen = [
@@ -42,4 +43,8 @@ class Claims(Command):
             raise UserError(f"--figure {self.figure}: no claims; expected one of {accepted}")
         findings = judge_all(chosen, collect(self.runs or roots(OUTPUTS)))
         form = next((form for name, form in FORMS.items() if getattr(self, name)), None)
-        return form(findings) if form else as_text(findings, get_terminal_size().columns)
+        if form:
+            return form(findings)
+        judged_on = whose((run for one in findings for run in one.records), roots(OUTPUTS)[1])
+        decided = [f"decided by {judged_on}"] if judged_on else []
+        return "\n".join([as_text(findings, get_terminal_size().columns), *decided])

@@ -1,6 +1,7 @@
 """`ntkexp figures`: draw every figure that has its runs, and name the commands of the others.
 
-ntkexp figures                       all, from outputs and the reference results
+ntkexp figures                       all: each from outputs, where that has all its runs, else from
+                                     the reference results
 ntkexp figures alignment 2 4         of one paper, by number
 ntkexp figures rademacher            by a part of the file's name
 ntkexp figures --changed             only where runs or code changed since
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ntkexp.commands.command import RUNS, Command, flag, words
+from ntkexp.commands.command import Command, flag, words
 from ntkexp.errors import UserError
 
 
@@ -34,7 +35,7 @@ class Inches(float):
 class Figures(Command):
     """draw every figure that has its runs; with --exp from runs of one's own"""
 
-    call = "figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--exp NAME] [FLAGS]"
+    call = "figures [PAPER] [FIG ...] [--reference] [--runs DIR ...] [--exp NAME] [FLAGS]"
     short = "figures [PAPER] [FIG] [--out DIR]"
 
     names: list[str] = words(
@@ -42,7 +43,12 @@ class Figures(Command):
         FIG="this figure, by its number or a part of its file's name",
     )
     paper: str | None = flag("of one paper", "NAME")
-    runs: list[Path] = flag(RUNS, "DIR ...")
+    reference: bool = flag("from the reference results, whatever runs there are of one's own")
+    runs: list[Path] = flag(
+        "from runs in these folders; without it from one's own, the newest, where they have all "
+        "that the figure needs, else from the reference results",
+        "DIR ...",
+    )
     out: Path | None = flag("where they go; outputs/figures unless told", "DIR")
     changed: bool = flag("only where runs or code changed since")
     exp: str | None = flag(
@@ -70,21 +76,30 @@ class Figures(Command):
 
         out = self.out or FIGURES
         refuse_unwritable(out)
+        if self.reference and self.runs:
+            raise UserError(
+                "--reference is one folder of runs, --runs names others: one of the two"
+            )
+        own, kept = roots(OUTPUTS)
         if self.exp:
-            return self._of_ones_own(self.exp.split(","), out)
+            places = [kept] if self.reference else self.runs
+            return self._of_ones_own(self.exp.split(","), places, out)
         if self.columns or self.width or self.style or self.csv:
             raise UserError(
                 "--columns, --width, --style and --csv are for --exp: runs of one's own"
             )
-        record = figures.Drawn(out, self.runs or roots(OUTPUTS))
+        inputs = self.runs or ([kept] if self.reference else [own, kept])
+        record = figures.Drawn(out, inputs)
         wanted = figures.chosen(self.names, self.paper)
         wanted = [script for script in wanted if not (self.changed and record.stands(script))]
         if not wanted:
             print("every figure is as its runs are")
             return 0
-        return figures.draw_all(wanted, self.runs, out, record)
+        source = ["--runs", *map(str, self.runs)] if self.runs else []
+        source += ["--reference"] if self.reference else []
+        return figures.draw_all(wanted, source, out, record)
 
-    def _of_ones_own(self, experiments: Sequence[str], out: Path) -> int:
+    def _of_ones_own(self, experiments: Sequence[str], places: Sequence[Path], out: Path) -> int:
         from ntkexp.figures import chosen, own
 
         wanted = chosen(self.names, self.paper)
@@ -93,7 +108,7 @@ class Figures(Command):
             raise UserError(f"--exp {self.exp}: of which figures? for example alignment 2 3")
         keys = self.columns.split(",") if self.columns else ()
         for path in own().save(
-            wanted, experiments, self.runs, out,
+            wanted, experiments, places, out,
             columns=keys, width=self.width, style=self.style, csv=self.csv,
         ):  # fmt: skip
             print(path, flush=True)

@@ -39,10 +39,12 @@ class Report(Command):
             raise UserError(f"--figures {self.figures}: no such folder")
         refuse_unwritable(out.parent)
         records = collect(self.runs or roots(OUTPUTS))
-        shown = groups(records)
+        _, reference = roots(OUTPUTS)
+        kept = [record for record in records if self.runs or record.lies_in(reference)]
+        shown = groups(records, set(records).difference(kept))
         text = page(
             judge_all(ledger(), records),
-            drawings(self.figures or FIGURES, shown),
+            drawings(self.figures or FIGURES, shown, groups(kept)),
             shown,
             read_timings(*(self.bench or [root / "bench" for root in roots(OUTPUTS)])),
             plotly_script(),

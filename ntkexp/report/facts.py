@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import MAIN, Experiment, axes, experiments
+from ntkexp.figures import drawn_in
 from ntkexp.papers.registry import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
-from ntkexp.results.select import of_recipe, runs_to_show
+from ntkexp.results.select import REFERENCE_RESULTS, newest, of_recipe, runs_to_show
 from ntkexp.results.status import varied
 
 RELEASED = "recipe=released"
@@ -115,16 +116,17 @@ def _hardware(life: Mapping[str, Any]) -> str:
     return f"{life.get('cpu') or 'CPU'}, {cores}"
 
 
-def groups(records: Sequence[Record]) -> list[ShownRuns]:
-    """Every experiment with the runs that count, as the ledger chooses them; once more where there
-    are runs by the released recipe. Of experiments that are not declared here, all runs."""
+def groups(records: Sequence[Record], own: Collection[Record] = ()) -> list[ShownRuns]:
+    """Every experiment with the runs that are shown: of one's `own` the newest, or else those that
+    the ledger chooses; once more where there are runs by the released recipe. Of experiments that
+    are not declared here, all runs."""
     shown = []
     for experiment in experiments():
         of_experiment = [record for record in records if record.experiment == experiment.name]
-        shown.append(_chosen(experiment, of_recipe(of_experiment, "paper"), "paper"))
+        shown.append(_chosen(experiment, of_recipe(of_experiment, "paper"), "paper", own))
         released = [record for record in of_experiment if record.recipe == "released"]
         if released:
-            shown.append(_chosen(experiment, released, "released"))
+            shown.append(_chosen(experiment, released, "released", own))
     declared = {experiment.name for experiment in experiments()}
     for name in sorted({record.experiment for record in records} - declared):
         runs = [record for record in records if record.experiment == name]
@@ -132,8 +134,11 @@ def groups(records: Sequence[Record]) -> list[ShownRuns]:
     return shown
 
 
-def _chosen(experiment: Experiment, records: Sequence[Record], recipe: str) -> ShownRuns:
-    chosen = sorted(runs_to_show(records), key=_order)
+def _chosen(
+    experiment: Experiment, records: Sequence[Record], recipe: str, own: Collection[Record]
+) -> ShownRuns:
+    newer = newest(record for record in records if record in own)
+    chosen = sorted(newer or runs_to_show(records), key=_order)
     others = tuple(record for record in records if record not in chosen)
     return ShownRuns(experiment.name, experiment.about, tuple(chosen), recipe, others)
 
@@ -144,7 +149,8 @@ def _order(record: Record) -> tuple[tuple[tuple[bool, float, str], ...], int]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn figure: its file, its caption, and whose runs it shows."""
+    """A drawn figure: its file, its caption, and whose runs it shows; `source` says it in words,
+    where that is known."""
 
     stem: str
     paper: str
@@ -152,6 +158,7 @@ class Drawing:
     svg: str
     caption: str
     groups: tuple[ShownRuns, ...]
+    source: str = ""
 
     @property
     def id(self) -> str:
@@ -176,20 +183,22 @@ class Drawing:
         return " ".join(self.caption.partition("\n")[2].split())
 
 
-def drawings(folder: Path, groups: Iterable[ShownRuns]) -> list[Drawing]:
-    """The figures drawn in `folder`, paper by paper, those with a number first."""
-    groups = list(groups)
-    drawn = []
+def drawings(
+    folder: Path, groups: Sequence[ShownRuns], reference: Sequence[ShownRuns]
+) -> list[Drawing]:
+    """The figures drawn in `folder`, paper by paper, those with a number first; with the groups of
+    the `reference` results where they were drawn from those."""
+    drawn, record = [], drawn_in(folder)
     for script in scripts():
+        source = str(record.get(script.name, {}).get("from", ""))
+        among = reference if source.startswith(f"from {REFERENCE_RESULTS}") else groups
         for recipe, ending in (("paper", ""), ("released", OF_RELEASED)):
             file = folder_of(script.paper, folder) / f"{script.stem}{ending}.svg"
             if file.is_file():
-                shown = [group for group in _shown_by(script, groups) if group.recipe == recipe]
-                svg = file.read_text(encoding="utf-8")
+                shown = tuple(group for group in _shown_by(script, among) if group.recipe == recipe)
+                svg, caption = file.read_text(encoding="utf-8"), script.caption
                 drawn.append(
-                    Drawing(
-                        file.stem, script.paper, script.figure, svg, script.caption, tuple(shown)
-                    )
+                    Drawing(file.stem, script.paper, script.figure, svg, caption, shown, source)
                 )
     return drawn
 

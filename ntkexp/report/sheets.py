@@ -60,7 +60,7 @@ def figures(drawings: Sequence[Drawing]) -> str:
 def figure(drawing: Drawing) -> str:
     return (
         f'<article class="sheet" id="{drawing.id}"><h4>{text(drawing.heading)}</h4>'
-        f"{soft(drawing.details)}"
+        f"{soft(drawing.details)}{soft(f'Drawn {drawing.source}.') if drawing.source else ''}"
         # The page's script unpacks it into the image: all figures are 15 MB as they are, 6 MB so.
         f'<div class="drawing"><img alt="{text(drawing.heading)}">'
         f'<script type="application/gzip">{packed(drawing.svg)}</script></div>'

@@ -175,6 +175,7 @@ def _read(folder: Path, finished_config: dict[str, Any] | None) -> Record:
         finished_config is not None,
         None if card is None else flattened(card.hashed),
         folder,
+        str((read_status(folder) or {}).get("time", "")),
     )
 
 

@@ -44,7 +44,7 @@ class Record:
 
     `typed`: the overrides of its command beside the experiment; `life`: the provenance of its last
     life; `decides`: what its id is the hash of, with dotted keys, None where it has no run.json;
-    `folder`: where it lies, None of a run that a test made up.
+    `folder`: where it lies, None of a run that a test made up; `ended`: when, as its status says.
     """
 
     experiment: str
@@ -56,6 +56,7 @@ class Record:
     finished: bool = True
     decides: Mapping[str, Any] | None = None
     folder: Path | None = None
+    ended: str = ""
 
     def __repr__(self) -> str:
         return f"<run {self.experiment}/{self.run}: {', '.join(self.tables)}>"
@@ -90,6 +91,9 @@ class Record:
         `keep.weights`."""
         kernel: TangentKernel = _remade().kernel(self, batch, step, trust=trust)
         return kernel
+
+    def lies_in(self, folder: Path) -> bool:
+        return self.folder is not None and self.folder.resolve().is_relative_to(folder.resolve())
 
     @property
     def seed(self) -> int:
@@ -170,10 +174,16 @@ class Record:
     @cached_property
     def setting(self) -> tuple[tuple[str, str], ...]:
         """Everything that decides its steps, but the seed and what is swept."""
-        free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
-        free += followers().get(self.experiment, ())
-        if self.config.get("optim.schedule", "constant") == "constant":
-            free += HORIZON_KEYS
+        constant = self.config.get("optim.schedule", "constant") == "constant"
+        return self._setting((*LOOKING_KEYS, *(HORIZON_KEYS if constant else ())))
+
+    @cached_property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """The same, with how long it goes on and when it is looked at."""
+        return self._setting(())
+
+    def _setting(self, free: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        free = (*SEEDS, *free, *self.axes, *followers().get(self.experiment, ()))
         # Neutral values are no part of it: a run from before an option had its neutral value.
         decides = self.config if self.decides is None else self.decides
         # A reference is `weights`, and `weights.from` beside options of its own.

@@ -1,15 +1,20 @@
-"""Which runs count: one choice for the ledger, the figures and the report."""
+"""Which runs count: those that the ledger chooses, and the newest, which figures show of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
+from os.path import commonpath
+from pathlib import Path
 from typing import Any
 
 from ntkexp.results.numbers import evals
 from ntkexp.results.record import SCALES, Record
 
 Counts = Callable[[Record], bool]
+REFERENCE_RESULTS = "the reference results"
+# Experiments whose runs a line names one by one.
+FEW = 3
 # Most of what is said of a curve along training is decided by then; a run that came less far is
 # shown only where there is no other.
 FAR_ENOUGH = 3000
@@ -62,6 +67,20 @@ def runs_to_show(records: Sequence[Record]) -> list[Record]:
     return choose(records, came_far_enough) or choose(records) or _best(records)
 
 
+def newest(records: Iterable[Record], values: int = 1) -> list[Record]:
+    """The run that ended last, with those that differ from it in nothing but their seed and what
+    their experiment sweeps; a sweep of fewer `values` does not count."""
+    alike: dict[tuple[tuple[str, str], ...], list[Record]] = {}
+    for record in records:
+        alike.setdefault(record.options, []).append(record)
+    groups = [
+        group
+        for group in alike.values()
+        if not group[0].axes or len({record.swept for record in group}) >= values
+    ]
+    return _each_once(max(groups, key=lambda group: max(r.ended for r in group), default=[]))
+
+
 def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
     needed = list(tables)
     return [
@@ -69,6 +88,25 @@ def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
         for record in records
         if all(name in record.tables and len(record.tables[name]) for name in needed)
     ]
+
+
+def whose(records: Iterable[Record], reference: Path) -> str:
+    """Where runs come from, such as `outputs/disk/c57568321b89 and the reference results`."""
+    own: dict[str, list[Path]] = {}
+    kept = 0
+    for record in {record.folder: record for record in records}.values():
+        if record.lies_in(reference):
+            kept += 1
+        elif record.folder:
+            own.setdefault(record.experiment, []).append(record.folder)
+    words = [
+        str(first) if not others else f"{first.parent} ({1 + len(others)} runs)"
+        for first, *others in own.values()
+    ]
+    if len(own) > FEW:
+        folders = [folder for of_one in own.values() for folder in of_one]
+        words = [f"{commonpath(folders)} ({len(folders)} runs of {len(own)} experiments)"]
+    return " and ".join([", ".join(words)] * bool(own) + [REFERENCE_RESULTS] * bool(kept))
 
 
 def came_far_enough(record: Record) -> bool:

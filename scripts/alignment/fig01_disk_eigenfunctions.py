@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from ntkexp.data.points import RADIUS
-from ntkexp.scripts import drawing, trained
+from ntkexp.scripts import drawing, runs, trained
 
 FIGURE = "1"
 RANKS = (1, 2, 3, 4, 5, 6, 10, 20)
@@ -90,9 +90,8 @@ def _nearest(wanted: Sequence[int], recorded: np.ndarray) -> list[int]:
 
 def make(options: drawing.Options) -> Figure:
     """Draws one of several seeds: an average of eigenfunctions would mean nothing."""
-    # One group a seed; the first is drawn.
-    ((group, *_),) = trained.groups(options, TABLES, swept=("seed",))
-    return draw(group)
+    record = runs.one(options.experiment, options.runs, TABLES)
+    return draw(trained.SeedRuns((record,), runs.joined([record], TABLES)))
 
 
 main = drawing.main(__file__, __doc__, "disk", make, __name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -38,9 +37,9 @@ def records_of(options: drawing.Options) -> list[Record]:
     return runs.chosen_of(options.experiments, options.runs, ["evals"], _chosen)
 
 
-def _chosen(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
+def _chosen(experiment: str, where: runs.Where, tables: Sequence[str]) -> list[Record]:
     """The runs that count, unfinished ones too: the first phase ends after some hundred updates."""
-    return choose(runs.of_experiment(experiment, places, tables))
+    return choose(runs.of_experiment(experiment, where, tables))
 
 
 def of_other_seeds(options: drawing.Options) -> Figure:

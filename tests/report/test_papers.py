@@ -52,7 +52,7 @@ def test_a_figure_shows_the_runs_of_its_own_paper(
     for place in ("fig02_spectrum.svg", "idle/fig02_rates.svg"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text(svg)
-    main, other = facts.drawings(tmp_path, facts.groups([]))
+    main, other = facts.drawings(tmp_path, facts.groups([]), [])
     assert (main.id, other.id) == ("fig02_spectrum", "idle-fig02_rates")
     assert "vgg19_clean" in {group.experiment for group in main.groups}
     assert other.groups == ()

@@ -18,7 +18,7 @@ from ntkexp.cli import main
 from ntkexp.report.facts import ShownRuns, drawings, first_of, groups
 from ntkexp.report.page import _footer, _run, opening, plotly_script
 from ntkexp.report.panels import POINTS, panels, rounded, sampled
-from ntkexp.report.sheets import table, text
+from ntkexp.report.sheets import figure, table, text
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.scripts.tools.bench.timings import write_timings
@@ -282,10 +282,23 @@ def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_
     assert found[1].command == "ntkexp train +exp=vgg19_clean recipe=released"
     for stem in ("fig02_spectrum", "fig02_spectrum_released"):
         (tmp_path / f"{stem}.svg").write_text(SVG)
-    paper, released = drawings(tmp_path, found)
+    paper, released = drawings(tmp_path, found, [])
     assert [group.recipe for group in paper.groups] == ["paper"]
     assert [group.recipe for group in released.groups] == ["released"]
     assert released.heading == f"{paper.heading} (recipe=released)"
+
+
+def test_a_figure_has_the_facts_of_the_runs_that_it_was_drawn_from(tmp_path: Path) -> None:
+    (tmp_path / "fig10_disk_data.svg").write_text(SVG)
+    table = {"evals": pd.DataFrame({"step": [1]})}
+    kept, own = (Record("disk", run, {"name": "disk"}, table) for run in ("kept", "own"))
+    shown = groups([kept, own], {own})
+    for source, run in (("outputs/disk/own", own), ("the reference results", kept)):
+        record = {"fig10_disk_data": {"state": [], "from": f"from {source}"}}
+        (tmp_path / "drawn.json").write_text(json.dumps(record))
+        (drawn,) = drawings(tmp_path, shown, groups([kept]))
+        assert drawn.groups[0].records == (run,)
+        assert f"Drawn from {source}." in figure(drawn)
 
 
 def test_runs_of_any_experiment_are_shown_and_those_left_out_are_named(tmp_path: Path) -> None:

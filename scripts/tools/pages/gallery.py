@@ -31,9 +31,9 @@ GALLERY = DOCS / "gallery"
 REFERENCE = TOP / "outputs" / "reference"
 LINE_WIDTH = 100
 INTRO = """\
-`ntkexp figures {paper}` draws all of this page into `{folder}`, from the results that come with
-ntkexp. Below each image stand the command that draws it and those that make its runs, with their
-cost, each once. [What was found]({link}).
+`ntkexp figures {paper} --reference` draws all of this page into `{folder}`, from the results that
+come with ntkexp. Below each image stand the command that draws it, from your own runs where you
+have them, and those that make its runs, with their cost, each once. [What was found]({link}).
 
 <!-- made by scripts/tools/pages/gallery.py -->
 <!-- page not run: tests/report/test_size.py draws every figure; its runs take seconds to days -->
