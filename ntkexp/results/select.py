@@ -1,4 +1,4 @@
-"""Which runs count: those that the ledger chooses, and the newest, which figures show of one's own."""
+"""Which runs count: the ledger's choice, and that of figures among one's own runs."""
 
 from __future__ import annotations
 
