@@ -144,9 +144,9 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     `recipe`."""
     whose = recipe or claim.recipes[0]
     fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
-    for record in of_recipe(records, whose):
-        wanted = record.experiment in fitting and record.one_of_its_experiment
-        if wanted and _complete(record.tables, claim.tables):
+    of_claim = [record for record in records if record.experiment in fitting]
+    for record in of_recipe(of_claim, whose):
+        if record.one_of_its_experiment and _complete(record.tables, claim.tables):
             fitting[record.experiment].append(record)
     if claim.jointly:
         chosen = choose_jointly(fitting, claim.horizon)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError, meant
-from ntkexp.results.numbers.standing import last_means, last_step, state_of, tables_of
+from ntkexp.results.numbers.standing import state_of, summary
 from ntkexp.results.status import flat_config, read_status, varied
 
 SHOWN = ("test_loss", "test_accuracy", "train_loss", "train_accuracy")
@@ -49,14 +49,14 @@ def _columns(frame: pd.DataFrame) -> str:
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
     try:
-        status, config = read_status(folder) or {}, flat_config(folder)
-        tables = tables_of(folder)
+        status = read_status(folder) or {}
+        config, told = flat_config(folder, status), summary(folder, status)
     except UserError:
         return []  # `ntkexp list` without flags says why
-    numbers = {name.replace(" ", "_"): mean for name, mean in last_means(tables).items()}
+    numbers = {name.replace(" ", "_"): mean for name, (mean, *_) in told.last.items()}
     stands = {"experiment": config.get("name"), "run": folder.name, "folder": str(folder)}
     stands |= {"state": state_of(folder, status), "time": status.get("time")}
-    return [{**stands, "step": last_step(tables), **numbers, **config}]
+    return [{**stands, "step": told.step, **numbers, **config}]
 
 
 def as_json(frame: pd.DataFrame) -> str:

@@ -23,11 +23,13 @@ from ntkexp.results.status import (
     UNFINISHED,
     flat_config,
     flattened,
+    kept_config,
     read_card,
     read_status,
     refuse_damaged,
     varied,
 )
+from ntkexp.results.summary import Summary
 from ntkexp.results.table import SCHEMA_VERSION, frame_of, table_of
 
 
@@ -44,7 +46,7 @@ def load(
     for root in roots:
         if not root.is_dir():
             raise UserError(f"{root}: no such folder; expected one with runs in it")
-    configs = dict(_finished(roots))
+    configs = {folder: flat_config(folder, status) for _, folder, status in _finished(roots)}
     folders = list(configs)
     keys = varied(list(configs.values()))
     wanted = set(tables) if tables is not None else None
@@ -67,31 +69,38 @@ def load(
     return {name: pd.concat(of_runs, ignore_index=True) for name, of_runs in frames.items()}
 
 
-def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The folders of finished runs, with their configs."""
-    yielded: set[tuple[str, str]] = set()
+def _finished(
+    paths: Iterable[Path | str] | Path | str, *, kept: bool = False
+) -> Iterator[tuple[tuple[str, str], Path, dict[str, Any]]]:
+    """Finished runs: (experiment, id), their folder, and what their status says; with `kept` also
+    those that were kept while they went on."""
+    yielded: set[tuple[tuple[str, str], bool]] = set()
     for folder in runs(paths):
         try:
-            status = read_status(folder)
-            if status is None or status["state"] != "finished":
+            status = read_status(folder) or {}
+            done = status.get("state") == "finished"
+            if not done and not (kept and "kept_at" in status):
                 continue
-            run = run_key(folder)
-            if run in yielded:
+            if "config" not in status:  # of an older run, whose YAML is read once
+                status["config"] = flattened(kept_config(folder))
+            run = run_key(folder, status)
+            if (run, done) in yielded:
                 continue
-            _refuse_other_schema(folder, status)
-            refuse_damaged(folder, status)
-            config = flat_config(folder)
+            if done:
+                _refuse_other_schema(folder, status)
+                # Weights are the most of it, and are looked at when they are read.
+                refuse_damaged(folder, status, but=(".pt",))
         except DamagedRunError as error:
             print(f"skipped: {error}", file=sys.stderr)
             continue
-        yielded.add(run)
-        yield folder, config
+        yielded.add((run, done))
+        yield run, folder, status
 
 
-def run_key(folder: Path) -> tuple[str, str]:
+def run_key(folder: Path, status: dict[str, Any] | None = None) -> tuple[str, str]:
     """(experiment, id) of a run: one id under two experiments is two runs."""
     card = read_card(folder)
-    return card.experiment if card else str(flat_config(folder).get("name")), folder.name
+    return card.experiment if card else str(flat_config(folder, status).get("name")), folder.name
 
 
 def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
@@ -102,16 +111,16 @@ def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
         )
 
 
-def table_files(folder: Path) -> dict[str, TableFile]:
+def table_files(folder: Path, known: dict[str, Any] | None = None) -> dict[str, TableFile]:
     """The tables of a finished run by their names: those that its status lists, no others.
 
     Runs kept from before there was such a list have no strangers in their folders.
     """
-    status = read_status(folder) or {}
+    status = known if known is not None else read_status(folder) or {}
     if "files" not in status:
         return {path.stem: TableFile(path) for path in sorted(folder.glob("*.parquet"))}
     return {
-        Path(name).stem: TableFile(folder / name, str(facts["sha256"]))
+        Path(name).stem: TableFile(folder / name, str(facts["sha256"]), facts.get("rows"))
         for name, facts in sorted(status["files"].items())
         if name.endswith(".parquet")
     }
@@ -121,13 +130,14 @@ def table_files(folder: Path) -> dict[str, TableFile]:
 class TableFile:
     path: Path
     sha256: str | None = None
+    rows: int | None = None
 
 
-def read_table(file: TableFile) -> pd.DataFrame:
+def read_table(file: TableFile, columns: list[str] | None = None) -> pd.DataFrame:
     """A table as it was published; refused in one line where the file has changed since."""
     content = read_checked(file.path, file.sha256)
     try:
-        return frame_of(content)
+        return frame_of(content, columns)
     except (pa.ArrowException, OSError) as error:
         raise DamagedRunError(file.path, "is damaged (no parquet)") from error
 
@@ -138,7 +148,7 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
 
     A run with a damaged file is left out, and one line on standard error says so.
     """
-    return (folder for folder, _ in _finished(paths))
+    return (folder for _, folder, _ in _finished(paths))
 
 
 def read(folder: Path | str) -> Record:
@@ -153,12 +163,11 @@ def read(folder: Path | str) -> Record:
     if status["state"] != "finished":
         raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
     refuse_damaged(folder, status)
-    return _read(folder, flat_config(folder))
+    return _read(folder, status)
 
 
-def _read(folder: Path, finished_config: dict[str, Any] | None) -> Record:
-    """The record of a run; `finished_config` is None of a run that is not finished."""
-    config = flat_config(folder) if finished_config is None else finished_config
+def _read(folder: Path, status: dict[str, Any]) -> Record:
+    config = flat_config(folder, status)
     life, card = last_life(folder), read_card(folder)
     experiment = str(config["name"])
     words: Sequence[str] = life.get("argv", ())
@@ -169,13 +178,14 @@ def _read(folder: Path, finished_config: dict[str, Any] | None) -> Record:
         experiment,
         folder.name,
         config,
-        StoredTables(folder),
+        StoredTables(folder, status),
         typed(words, experiment),
         life,
-        finished_config is not None,
+        status["state"] == "finished",
         None if card is None else flattened(card.hashed),
         folder,
-        str((read_status(folder) or {}).get("time", "")),
+        str(status.get("time", "")),
+        Summary(**status["summary"]) if "summary" in status else None,
     )
 
 
@@ -196,9 +206,13 @@ def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
 class StoredTables(Mapping[str, pd.DataFrame]):
     """Each read when first asked for: a ledger with one claim chosen opens few files."""
 
-    def __init__(self, folder: Path) -> None:
-        self.files = table_files(folder)
+    def __init__(self, folder: Path, status: dict[str, Any]) -> None:
+        self.files = table_files(folder, status)
         self._read: dict[str, pd.DataFrame] = {}
+
+    def rows(self, name: str) -> int | None:
+        """How many rows a table has, where the status says it."""
+        return self.files[name].rows
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._read:
@@ -219,29 +233,15 @@ def collect(roots: Iterable[Path]) -> list[Record]:
     """Every run at or below `roots` or their folders `reference` that is finished, or was kept
     while it went on (scripts/tools/keep_reference.py); each once, a finished one first."""
     places = [place for root in roots for place in (root, root / REFERENCE)]
-    configs = dict(_finished(places))
-    kept = {run_key(folder): folder for folder in reversed(_kept_unfinished(places))}
-    done = {run_key(folder): folder for folder in reversed(configs)}
-    by_key = sorted((kept | done).items())
-    return [record for _, folder in by_key for record in _record(folder, configs.get(folder))]
+    found = sorted(_finished(places, kept=True), key=lambda run: run[2]["state"] != "finished")
+    by_key = {run: (folder, status) for run, folder, status in reversed(found)}
+    return [record for _, run in sorted(by_key.items()) for record in _record(*run)]
 
 
-def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
-    kept = []
-    for folder in runs(places):
-        try:
-            if "kept_at" in (read_status(folder) or {}):
-                run_key(folder)  # or refused, as damaged
-                kept.append(folder)
-        except DamagedRunError:
-            pass  # `finished` looks at the same folders, and says so
-    return kept
-
-
-def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
+def _record(folder: Path, status: dict[str, Any]) -> Iterator[Record]:
     """The record of a run; nothing, and a line on standard error, where it cannot be read."""
     try:
-        yield _read(folder, config)
+        yield _read(folder, status)
     except UserError as error:
         print(f"skipped: {error}", file=sys.stderr)
 

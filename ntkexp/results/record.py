@@ -14,6 +14,7 @@ import pandas as pd
 
 from ntkexp.experiments import SEEDS, axes, followers, members_by_themselves, stand_ins
 from ntkexp.results.numbers import metric
+from ntkexp.results.summary import ALONG_TRAINING, Summary
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,8 +35,6 @@ HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_pa
 # When a run is looked at and on how many examples its accuracy is taken: no step depends on it.
 LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth", "probing.every",
                 "probing.steps", "probe.spectrum.uncentred")  # fmt: skip
-# Tables that go along training, those with fewest rows a look first.
-ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +43,8 @@ class Record:
 
     `typed`: the overrides of its command beside the experiment; `life`: the provenance of its last
     life; `decides`: what its id is the hash of, with dotted keys, None where it has no run.json;
-    `folder`: where it lies, None of a run that a test made up; `ended`: when, as its status says.
+    `folder`: where it lies, None of a run that a test made up; `ended`: when, as its status says;
+    `summary`: what its status says of its tables, None of an older run.
     """
 
     experiment: str
@@ -57,6 +57,7 @@ class Record:
     decides: Mapping[str, Any] | None = None
     folder: Path | None = None
     ended: str = ""
+    summary: Summary | None = None
 
     def __repr__(self) -> str:
         return f"<run {self.experiment}/{self.run}: {', '.join(self.tables)}>"
@@ -136,6 +137,8 @@ class Record:
     @property
     def iteration(self) -> int:
         """The last iteration that its tables tell of; 0 of a run that trains nothing."""
+        if self.summary is not None:
+            return self.summary.iteration
         for name in ALONG_TRAINING:
             if name in self.tables and "step" in self.tables[name] and len(self.tables[name]):
                 return int(self.tables[name]["step"].max())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.results.numbers import evals
+from ntkexp.results.reading import StoredTables
 from ntkexp.results.record import SCALES, Record
 
 Counts = Callable[[Record], bool]
@@ -83,11 +84,15 @@ def newest(records: Iterable[Record], values: int = 1) -> list[Record]:
 
 def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
     needed = list(tables)
-    return [
-        record
-        for record in records
-        if all(name in record.tables and len(record.tables[name]) for name in needed)
-    ]
+    return [record for record in records if all(_rows(record, name) for name in needed)]
+
+
+def _rows(record: Record, name: str) -> int:
+    if name not in record.tables:
+        return 0
+    if isinstance(record.tables, StoredTables) and (rows := record.tables.rows(name)) is not None:
+        return rows
+    return len(record.tables[name])
 
 
 def whose(records: Iterable[Record], reference: Path) -> str:
@@ -121,11 +126,15 @@ def reached_its_end(record: Record) -> bool:
 
 def has_fitted(record: Record) -> bool:
     """True if its training accuracy came to 100 %."""
+    if record.summary is not None:
+        return (record.summary.best or 0) >= evals.FITTED
     return "evals" in record.tables and evals.has_fitted(record.tables["evals"])
 
 
 def has_collapsed(record: Record) -> bool:
     """True if its networks lost again what they had learned."""
+    if record.summary is not None:
+        return (record.summary.lost or 0) >= evals.LOST
     return "evals" in record.tables and evals.has_collapsed(record.tables["evals"])
 
 

@@ -11,7 +11,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,14 @@ from ntkexp.results.status import (
     UNFINISHED,
     Card,
     State,
+    flattened,
     forget_work,
     has_commits,
+    kept_config,
     status_text,
     sweep_up,
 )
+from ntkexp.results.summary import summary_of
 from ntkexp.results.table import SCHEMA_VERSION, Table, declared, frame_of, parquet
 
 # What loggers keep of a run (ntkexp/loggers/mirror.py).
@@ -232,12 +235,16 @@ class Run:
         Repeatable: killed anywhere in here, a resumed run comes back and does it again.
         """
         listed: dict[str, dict[str, Any]] = {}
+        told: dict[str, pd.DataFrame] = {}
         for name, table in self.tables.items():
             frames = [self._read(part) for part in self._parts() if part.table == name]
             frames += self._pending[name]
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
             facts = self._publish(f"{name}.parquet", parquet(name, joined))
             listed[f"{name}.parquet"] = facts | {"rows": len(joined)}
+            told[name] = (
+                joined if name == "evals" else joined[joined.columns.intersection(["step"])]
+            )
         for file in (*self._files(), *self._kept.values()):
             self._drafts.link(self.committed / file.name, self.folder / file.published)
             listed[file.published] = file.facts
@@ -247,7 +254,10 @@ class Run:
         for name in _results_in(self.folder):
             if name not in listed:
                 remove(self.folder / name)
-        self.write_status(state, **reasons, files=listed)
+        facts = {"summary": asdict(summary_of(told))}
+        if "config.yaml" in listed:
+            facts["config"] = flattened(kept_config(self.folder))
+        self.write_status(state, **reasons, files=listed, **facts)
         forget_work(self.folder)
 
     def write_status(self, state: State, **facts: object) -> None:

@@ -130,8 +130,8 @@ def parquet(name: str, frame: pd.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def table_of(content: bytes) -> pa.Table:
-    """The rows of a parquet file, by its bytes.
+def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """The rows of a parquet file, by its bytes; those of `columns` that it has.
 
     It starts no thread. Arrow's threads would hold the bytes, which are Python's; where one of them
     lets go while Python is being shut down, the process is aborted, when all its work is done.
@@ -141,12 +141,12 @@ def table_of(content: bytes) -> pa.Table:
 
     # Not by pq.read_table, which has threads whatever one asks for.
     with pq.ParquetFile(pa.BufferReader(content)) as file:
-        return file.read(use_threads=False)
+        return file.read(columns, use_threads=False)
 
 
-def frame_of(content: bytes) -> pd.DataFrame:
+def frame_of(content: bytes, columns: list[str] | None = None) -> pd.DataFrame:
     """The rows of a parquet file as a frame, with the attributes that pandas wrote."""
-    table = table_of(content)
+    table = table_of(content, columns)
     frame: pd.DataFrame = table.to_pandas(use_threads=False)
     frame.attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", "{}"))
     return frame

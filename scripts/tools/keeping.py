@@ -129,8 +129,9 @@ def _copy(
         write_text(copy / CARD, card.text())
         listed[CARD] = _facts(copy / CARD)
     write_text(copy / "provenance.json", _provenance(folder))
-    # Last, as in a run of its own: with it the copy is whole.
-    write_text(copy / "status.json", status_text({**status, "files": listed}))
+    # Last, as in a run of its own: with it the copy is whole. Its tables and config are others.
+    facts = {key: status[key] for key in status if key not in ("summary", "config")}
+    write_text(copy / "status.json", status_text({**facts, "files": listed}))
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from ntkexp.results.numbers.standing import (
     _limit,
     distinguishing_keys,
     last_numbers,
-    networks_of,
     state_of,
 )
+from ntkexp.results.status import flat_config
+from ntkexp.results.summary import summary_of
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
 
@@ -104,7 +105,7 @@ def test_the_limits_of_a_run_are_those_that_it_has(
     limits: dict[str, int | None], told: str, tmp_path: Path
 ) -> None:
     OmegaConf.save({"name": "any", "optim": limits}, tmp_path / "config.yaml")
-    assert _limit(tmp_path) == told
+    assert _limit(flat_config(tmp_path)) == told
 
 
 def test_of_many_networks_in_one_run_the_mean_the_least_and_the_most() -> None:
@@ -115,13 +116,13 @@ def test_of_many_networks_in_one_run_the_mean_the_least_and_the_most() -> None:
         for seed, loss in enumerate((1.0, 3.0, 8.0))
     ]
     tables = {"evals": pd.DataFrame(rows)}
-    assert networks_of(tables) == 3
-    numbers = dict(last_numbers(tables))
+    assert summary_of(tables).networks == 3
+    numbers = last_numbers(summary_of(tables))
     assert numbers["test loss"] == "5 (2 to 9)"
     assert len(numbers) == 11
     one = {"evals": tables["evals"].query("seed == 0").drop(columns="seed")}
-    assert networks_of(one) == 1
-    assert dict(last_numbers(one))["test decile3 loss"] == "2"
+    assert summary_of(one).networks == 1
+    assert last_numbers(summary_of(one))["test decile3 loss"] == "2"
 
 
 def test_two_runs_are_compared_key_by_key(sweep: list[Path], inside: Ntkexp) -> None:
@@ -182,9 +183,9 @@ def test_numbers_as_targets_have_no_accuracy_to_tell() -> None:
     evals = pd.DataFrame(
         {"step": [9, 9], "split": ["train", "test"], "subset": "all", "loss": [0.5, float("nan")]}
     )
-    numbers = dict(last_numbers({"evals": evals.assign(accuracy=float("nan"))}))
+    numbers = last_numbers(summary_of({"evals": evals.assign(accuracy=float("nan"))}))
     assert numbers == {"train loss": "0.5", "test loss": "nan"}
-    assert "test accuracy" in dict(last_numbers({"evals": evals.assign(accuracy=1.0)}))
+    assert "test accuracy" in summary_of({"evals": evals.assign(accuracy=1.0)}).last
 
 
 def test_runs_are_chosen_and_sorted_by_their_numbers_and_keys(

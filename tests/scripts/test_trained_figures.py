@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from ntkexp.results.numbers import evals
+from ntkexp.results import select
 from ntkexp.results.record import Record
 from ntkexp.scripts import trained
 from ntkexp.scripts.alignment import fig07_directions
@@ -98,7 +98,7 @@ def test_it_is_drawn(
     drawn: Drawn, runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, stem: str
 ) -> None:
     # Networks of a few steps know no labels by heart.
-    monkeypatch.setattr(evals, "has_fitted", lambda _: True)
+    monkeypatch.setattr(select, "has_fitted", lambda _: True)
     drawn(stem, *map(runs, DRAWN_FROM[stem]))
 
 

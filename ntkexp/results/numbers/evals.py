@@ -43,7 +43,12 @@ def fitted_step(evals: pd.DataFrame) -> int:
 
 def has_fitted(evals: pd.DataFrame) -> bool:
     """True if the training accuracy came to 100 %."""
-    return bool((curve(evals, "train") >= FITTED).any())
+    return best_of_training(evals) >= FITTED
+
+
+def best_of_training(evals: pd.DataFrame) -> float:
+    """The highest training accuracy; nan without one."""
+    return float(curve(evals, "train").max())
 
 
 def best_step(evals: pd.DataFrame) -> int:
@@ -52,14 +57,19 @@ def best_step(evals: pd.DataFrame) -> int:
     return int(accuracy.index.to_numpy()[accuracy.to_numpy().argmax()])
 
 
-@once
 def has_collapsed(evals: pd.DataFrame) -> bool:
     """True if a network lost what it had learned: nine tenths of what its training loss had
     come down, as when all ReLUs of a layer die."""
+    return lost(evals) >= LOST
+
+
+@once
+def lost(evals: pd.DataFrame) -> float:
+    """The share of its fall by which the training loss rose again; 0 where it never fell."""
     if not {"split", "subset", "loss"} <= {*evals}:
-        return False
+        return 0.0
     loss = rows(evals, "train").groupby("step")["loss"].mean()
     if len(loss) < 2:
-        return False
+        return 0.0
     gained = float(loss.iloc[0] - loss.min())
-    return gained > 0 and float(loss.iloc[-1] - loss.min()) >= LOST * gained
+    return float(loss.iloc[-1] - loss.min()) / gained if gained > 0 else 0.0

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.results.numbers.standing import last_numbers, networks_of, progress
+from ntkexp.results.numbers.standing import last_numbers, progress
+from ntkexp.results.summary import summary_of
 from tests.tiny_runs import train
 
 
@@ -18,7 +19,7 @@ def evals(*rows: tuple[int, str, float, float], **columns: object) -> pd.DataFra
 
 
 def told(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(last_numbers({"evals": frame}))
+    return list(last_numbers(summary_of({"evals": frame})).items())
 
 
 def test_of_one_network_the_numbers_of_the_last_evaluation_alone() -> None:
@@ -37,7 +38,7 @@ def test_of_several_networks_mean_least_and_most() -> None:
         ("test loss", "0.4 (0.2 to 0.6)"),
         ("test accuracy", "0.85 (0.8 to 0.9)"),
     ]
-    assert networks_of({"evals": frame}) == 2
+    assert summary_of({"evals": frame}).networks == 2
 
 
 def test_targets_that_are_numbers_have_no_accuracy() -> None:
@@ -56,8 +57,8 @@ def test_a_subset_is_named_and_all_examples_are_not() -> None:
 
 def test_before_an_evaluation_there_is_nothing_to_tell() -> None:
     assert told(evals()) == []
-    assert networks_of({}) == networks_of({"evals": evals()}) == 1
-    assert list(last_numbers({})) == []
+    assert summary_of({}).networks == summary_of({"evals": evals()}).networks == 1
+    assert last_numbers(summary_of({})) == {}
 
 
 @pytest.mark.parametrize(
