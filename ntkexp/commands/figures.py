@@ -77,9 +77,7 @@ class Figures(Command):
         out = self.out or FIGURES
         refuse_unwritable(out)
         if self.reference and self.runs:
-            raise UserError(
-                "--reference is one folder of runs, --runs names others: one of the two"
-            )
+            raise UserError("--reference, --runs: expected one of the two")
         own, kept = roots(OUTPUTS)
         if self.exp:
             places = [kept] if self.reference else self.runs
