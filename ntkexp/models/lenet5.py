@@ -31,7 +31,7 @@ class Lenet5(Model):
     least_side: ClassVar[int] = 4
 
     base: int = option(6, count("channels"), "channels of the first convolution")
-    activation: Activation = option(Activation.relu, about="relu, or gelu, which is smooth")
+    activation: Activation = option(Activation.relu, about="what follows a layer")
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         channels, height, width = inputs

@@ -12,15 +12,16 @@ from typing import ClassVar
 
 from torch import nn
 
+from ntkexp.models.activations import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
 
 
 @dataclass
 class Mlp(Model):
-    """`depth` hidden layers of `width` ReLU units and a linear output; inputs are flattened.
+    """`depth` hidden layers of `width` units and a linear output; inputs are flattened.
 
-    h_0 = x,  h_l = relu(W_l h_{l-1} + b_l) for l = 1..depth,  f = W h_depth + b.
+    h_0 = x,  h_l = activation(W_l h_{l-1} + b_l) for l = 1..depth,  f = W h_depth + b.
 
     Every layer has weights of its own. `depth` counts hidden layers, so there are depth + 1
     affine maps, named hidden1 ... hidden<depth> and output.
@@ -35,13 +36,14 @@ class Mlp(Model):
 
     depth: int = option(6, count("hidden layers", most=1000), "hidden layers")
     width: int = option(80, count("units"), "units of a hidden layer")
+    activation: Activation = option(Activation.relu, about="what follows a hidden layer")
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
         fan_in = math.prod(inputs)
         for index in range(1, self.depth + 1):
             layers[f"hidden{index}"] = nn.Linear(fan_in, self.width)
-            layers[f"relu{index}"] = nn.ReLU()
+            layers[f"{self.activation}{index}"] = MODULES[self.activation]()
             fan_in = self.width
         layers["output"] = nn.Linear(fan_in, outputs)
         return nn.Sequential(layers)

@@ -53,7 +53,7 @@ class Resnet18(Model):
     base: int = option(64, count("channels"), "channels of the first stage")
     norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
     shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
-    activation: Activation = option(Activation.relu, about="relu, or gelu, which is smooth")
+    activation: Activation = option(Activation.relu, about="what follows a layer, and a block")
     residual_scale: ResidualScale = option(
         ResidualScale.one, about="first scale of the last norm of a block, one or zero"
     )

@@ -9,10 +9,12 @@ ntkexp train +exp=spectral/equal
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
 from ntkexp.errors import UserError
+from ntkexp.models.activations import refuse_other_than_relu
 from ntkexp.options import STEPS, count, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -44,6 +46,10 @@ class LinearPieces(Probe):
 
     steps: list[int] = option([], STEPS, "looks at which pieces are counted; none: all")
     networks: int = option(2, count("networks"), "of many networks in one run the first")
+
+    def check(self, config: Any = None) -> None:
+        super().check(config)
+        refuse_other_than_relu(self.name, config.model)
 
     def measure(self, view: View) -> Rows:
         if view.member >= self.networks or (self.steps and view.step not in self.steps):

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.models.activations import refuse_other_than_relu
 from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
@@ -63,6 +64,7 @@ class Measures(RemembersStart):
 
     def check(self, config: Any = None) -> None:
         super().check(config)
+        refuse_other_than_relu(self.name, config.model)
         if config.model.couples_examples():
             raise UserError(
                 f"probe.measures: norms of weights say nothing of model={config.model.name} with "
