@@ -83,7 +83,9 @@ class ProbingConfig:
     every: int = option(100, count("steps"), "steps between looks with spacing=linear")
     steps: list[int] = option([], STEPS, "the looks with spacing=list")
     losses: list[float] = option([], each(positive()), "looks where the loss passes these, too")
-    examples: int = option(100, count("examples"), "how many examples of each split a kernel is of")
+    examples: int = option(
+        100, count("examples"), "examples of each split for a kernel; at most so many unless chosen"
+    )
     batch_norm: BatchNorm = option(
         BatchNorm.eval,
         about="kernels by running statistics, or (train, 50 times dearer) by those of their batch",
@@ -206,6 +208,12 @@ class ExperimentConfig:
     with_parents: bool = option(False, about="first run what it needs and is not there")
     objective_metric: str | None = option(None, about="a number to print, as evals.test.loss")
     logger: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def examples_are_chosen(self) -> bool:
+        """True if somebody chose `probing.examples`: then so many are wanted. What it is by itself,
+        or by `scale`, is at most so many; one id is one run, so a typed 100 is as the default."""
+        return self.probing.examples not in (ProbingConfig.examples, self.scale.probe_examples)
 
 
 @dataclass

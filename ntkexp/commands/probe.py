@@ -39,7 +39,7 @@ class Probe(Command):
         "cross_entropy, binary or squared_error; what suits the labels unless told", "NAME"
     )
     examples: int | None = flag(
-        "the first so many of each split are looked at; 100 unless told", "N"
+        "the first so many of each split are looked at; at most 100 unless told", "N"
     )
     steps: str | None = flag(
         "of the files in their order, where they do not say it themselves", "N,N,..."

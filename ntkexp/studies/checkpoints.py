@@ -27,7 +27,7 @@ from ntkexp.foreign.weights import Reader, file_of, load_into, steps_of
 from ntkexp.foreign.wrapped import bare
 from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import Rule, option
-from ntkexp.probes.view import View
+from ntkexp.probes.view import Batch, View
 from ntkexp.results.table import Table
 from ntkexp.studies.base import Study
 from ntkexp.studies.looking import LookedAt, on_device
@@ -100,9 +100,10 @@ class Reading(LookedAt):
         built = probes.build(place.config.probe)
         count = place.config.probing.examples
         super().__init__(network, splits, built, study.objective, examples=count,
-                         last=max(self.paths), seed=study.seed, picked=study.outputs)  # fmt: skip
+                         strict=place.config.examples_are_chosen, last=max(self.paths),
+                         seed=study.seed, picked=study.outputs)  # fmt: skip
         self.step, self.steps = self.loaded, tuple(self.paths)
-        remarks = _examples(network, count), *_told(study.outputs, self.outputs)
+        remarks = _examples(network, self.batches), *_told(study.outputs, self.outputs)
         self.remarks = (*remarks, *filter(None, [which.partition(";")[0]]))
 
     def advance(self, to: int) -> str | None:
@@ -138,13 +139,17 @@ def made(name: str) -> nn.Module:
     return bare(network)
 
 
-def _examples(network: nn.Module, count: int) -> str:
+def _examples(network: nn.Module, batches: Mapping[str, Batch]) -> str:
     """The examples of a figure's kernels, in words, and the statistics that batch norms take."""
     normed = any(
         isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()
     )
     norms = ", batch norms by their running statistics" if normed else ""
-    return f"kernels of the first {count} examples of each split{norms}"
+    counts = {name: len(batch.targets) for name, batch in batches.items()}
+    if len({*counts.values()}) == 1:
+        return f"kernels of the first {min(counts.values())} examples of each split{norms}"
+    each = " and ".join(f"{count} {name}" for name, count in counts.items())
+    return f"kernels of the first {each} examples{norms}"
 
 
 def _told(picked: str, count: int) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from ntkexp.foreign.wrapped import as_written
 from ntkexp.objectives.base import Loss, Objective
 from ntkexp.objectives.evaluate import evaluate
 from ntkexp.probes import Probe
+from ntkexp.probes.how_many import settle_for
 from ntkexp.probes.view import Batch, NetworkView, View, evaluating
 from ntkexp.seeds import generator
 from ntkexp.studies.stepped import SteppedWork
@@ -30,8 +31,8 @@ OF_CLASSES = ("cross_entropy", "usual", "binary", "squared_error")
 
 class LookedAt(SteppedWork):
     """A work whose steps other code makes. Its table `evals` is on all examples, its probes look at
-    the first `examples`; `picked` says of which outputs the kernel is (ntkexp/studies/
-    checkpoints.py)."""
+    the first `examples`, and refuse fewer if `strict`; `picked` says of which outputs the kernel is
+    (ntkexp/studies/checkpoints.py)."""
 
     offers = frozenset({"outputs", "network", "layers", "activations", "kernel", "labels",
                         "examples"})  # fmt: skip
@@ -45,6 +46,7 @@ class LookedAt(SteppedWork):
         *,
         examples: int,
         last: int,
+        strict: bool = True,
         seed: int = 0,
         picked: str = "all",
     ) -> None:
@@ -56,7 +58,7 @@ class LookedAt(SteppedWork):
         }
         self.network, self.splits, self.picked = network, splits, picked
         wanted = sorted({name for probe in built.values() for name in probe.batches()})
-        self.batches = {name: first(splits, name, examples) for name in wanted}
+        self.batches = {name: first(splits, name, examples, strict) for name in wanted}
         with self.as_seen():
             self.outputs = _outputs(network, splits["train"].inputs)
         if objective in OF_CLASSES:
@@ -185,7 +187,7 @@ def _tensor_alone(module: nn.Module, inputs: Any, outputs: Any) -> Any:
     raise UserError(f"the network gives a {type(outputs).__name__}; expected a tensor or logits")
 
 
-def first(splits: Mapping[str, Split], name: str, count: int) -> Batch:
+def first(splits: Mapping[str, Split], name: str, count: int, strict: bool) -> Batch:
     """The first examples of a split, or of a subset of the training examples."""
     split = splits["test" if name == "test" else "train"]
     subsets = split.subsets()
@@ -193,10 +195,7 @@ def first(splits: Mapping[str, Split], name: str, count: int) -> Batch:
     if subset not in subsets:
         raise UserError(f"a probe looks at the subset {name}; there are {', '.join(subsets)}")
     numbers = subsets[subset].nonzero()[:count, 0]
-    if len(numbers) < count:
-        raise UserError(
-            f"examples={count}: there are {len(numbers)} {name} examples; expected no more"
-        )
+    settle_for(len(numbers), count, name, strict=strict or name not in splits)
     clean = split.clean_targets[numbers] if bool(split.corrupted[numbers].any()) else None
     return Batch(split.inputs[numbers], split.targets[numbers], clean)
 

@@ -14,6 +14,7 @@ from ntkexp.data import Dataset, Split
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
 from ntkexp.probes import Batch, Probe
+from ntkexp.probes.how_many import settle_for
 from ntkexp.seeds import generator
 
 SPLITS = ("train", "test")
@@ -32,7 +33,7 @@ class Place:
         return data.load(options, seed, self.device, progress=self.config.progress)
 
     def batches(self, dataset: Dataset, seed: int) -> dict[str, Batch]:
-        """The fixed examples that the run's probes look at, as many as `probing.examples`."""
+        """The fixed examples that the run's probes look at."""
         return probe_batches(self.config, dataset, probes.build(self.config.probe), seed)
 
 
@@ -48,6 +49,10 @@ def probe_batches(
     config: ExperimentConfig, dataset: Dataset, built: Mapping[str, Probe], seed: int
 ) -> dict[str, Batch]:
     """The fixed examples that the probes look at, drawn by the seed alone."""
+    count, strict = config.probing.examples, config.examples_are_chosen
+    sizes = {"train": len(dataset.train), "test": len(dataset.test)}
+    if strict and count > max(sizes.values()):  # also where no probe looks at such examples
+        settle_for(min(sizes.values()), count, min(sizes, key=lambda n: sizes[n]), strict=True)
     wanted = frozenset[str]().union(*(probe.batches() for probe in built.values()))
     drawn = {}
     first = [name for name in (*SPLITS, "easy", "difficult") if name in wanted]
@@ -55,14 +60,11 @@ def probe_batches(
         split = dataset.test if name == "test" else dataset.train
         members = subset_of(split, "all" if name in SPLITS else name, "a probe")
         pool = members.nonzero()[:, 0].cpu()
-        if len(pool) < config.probing.examples:
-            raise UserError(
-                f"probing.examples={config.probing.examples}: "
-                f"there are {len(pool)} {name} examples; expected at most that many"
-            )
+        # Of easy and difficult examples there are equally many: they are compared.
+        settle_for(len(pool), count, name, strict=strict or name not in SPLITS)
         order = torch.randperm(len(pool), generator=generator(seed, f"probe {name}"))
-        chosen = pool[order[: config.probing.examples]].to(split.targets.device)
-        redrawn = bool(split.corrupted[chosen].any())
-        clean = split.clean_targets[chosen] if redrawn else None
-        drawn[name] = Batch(split.inputs[chosen], split.targets[chosen], clean)
+        numbers = pool[order[:count]].to(split.targets.device)
+        redrawn = bool(split.corrupted[numbers].any())
+        clean = split.clean_targets[numbers] if redrawn else None
+        drawn[name] = Batch(split.inputs[numbers], split.targets[numbers], clean)
     return drawn

@@ -196,6 +196,25 @@ def test_networks_of_many_classes_are_looked_at_by_fewer_outputs(
     assert told.startswith("kernels of ")
 
 
+def test_splits_of_fewer_than_100_examples_are_looked_at_whole(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "--model",
+        "foreign_code:Net",
+        "--checkpoints",
+        "*.ckpt",
+        "--data",
+        "foreign_code:load",
+    )
+    assert main(["probe", *words, "--name", "whole_splits", "progress=false", "device=cpu"]) == 0
+    (run,) = map(read, Path("outputs/whole_splits").iterdir())
+    ranks = run.tables["spectrum"].groupby("split")["rank"].max()
+    assert ranks.to_dict() == {"train": 40 * CLASSES, "test": 20 * CLASSES}
+    assert run.life["remarks"][0].startswith("kernels of the first 20 test and 40 train examples")
+    assert "there are 20 test examples; all are looked at" in capsys.readouterr().err
+
+
 def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
     plain, more = probed("whole"), probed("hugging_face", model="HuggingFace")
     pd.testing.assert_frame_equal(plain.tables["evals"], more.tables["evals"])
@@ -217,7 +236,7 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
         (["--model", "foreign_code:Dict"], "ntkexp: the network gives a dict; expected a tensor"),
         (["--data", "foreign_code:loaders"], "expected (x, y), two tensors, got a dict"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),
-        (["--examples", "50"], "examples=50: there are 20 test examples"),
+        (["--examples", "50"], "probing.examples=50: there are 20 test examples"),
         (["--checkpoints", "none.ckpt"], "none.ckpt: no such file"),
         (["--outputs", "some"], "all, label, trace or how many"),
         (
