@@ -11,7 +11,7 @@ from types import FrameType
 
 import ntkexp
 from ntkexp.commands.command import FILES, entry, find
-from ntkexp.errors import UserError, denied
+from ntkexp.errors import UserError, denied, meant
 
 COLUMN = 43  # of the page of all commands, where the sentence on one begins
 
@@ -82,7 +82,9 @@ def _answer(words: list[str]) -> int | str:
 
         return "\n".join(candidates(rest[0]))
     if name not in FILES:
-        raise UserError(f"{name}: no such command; expected one of {', '.join(FILES)}")
+        raise UserError(
+            f"{name}: no such command{meant(name, [*FILES])}\nntkexp takes: {', '.join(FILES)}"
+        )
     command = find(name)
     if {"--help", "-h"} & set(rest):
         return command.help()

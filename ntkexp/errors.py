@@ -1,6 +1,5 @@
 """Errors that a user hears of in one line."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,12 +21,16 @@ class SweepStopped(Exception):
 
 class Diverged(Exception):
     """A run that has nothing to go on from: its loss is infinite or not a number, or its optimiser
-    cannot make another update, `why` says for what reason."""
+    cannot make another update, `why` says for what reason. `losses` are the last that were numbers,
+    `way_out` says what to change."""
 
-    def __init__(self, step: int, last_finite: float = math.nan, why: str = "") -> None:
-        loss = f"the loss is not finite at step {step}; before it was {last_finite:.6g}"
-        super().__init__(f"{why} at step {step}" if why else loss)
-        self.step, self.last_finite = step, last_finite
+    def __init__(self, step: int, *losses: float, why: str = "", way_out: str = "") -> None:
+        before = ", ".join(f"{loss:.6g}" for loss in losses)
+        told = f"the loss is not finite at step {step}" + f"; before it was {before}" * bool(losses)
+        super().__init__(
+            (f"{why} at step {step}" if why else told) + f"; {way_out}" * bool(way_out)
+        )
+        self.step = step
 
 
 class RunFailed(Exception):

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import UserError, unknown_key
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
+from ntkexp.options import reworded
 
 Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
@@ -92,4 +93,4 @@ def _set(config: DictConfig, key: str, value: Any) -> None:
     try:
         OmegaConf.update(config, key, value)
     except Exception as error:
-        raise UserError(f"members.{key}={value}: {str(error).splitlines()[0]}") from error
+        raise UserError(f"members.{key}={value}: {reworded(str(error).splitlines()[0])}") from error

@@ -25,12 +25,12 @@ LARGEST = 1e30
 MANY = 1_000_000_000
 # OmegaConf's and Python's names of types -> what one types for them.
 ACCEPTED = {
-    "Integer": "; expected a whole number",
-    "int": "; expected a whole number",
-    "Float": "; expected a number",
-    "float": "; expected a number",
-    "Boolean": "; expected true or false",
-    "bool": "; expected true or false",
+    "Integer": "a whole number",
+    "int": "a whole number",
+    "Float": "a number",
+    "float": "a number",
+    "Boolean": "true or false",
+    "bool": "true or false",
 }
 MOST_SEEDS = 100_000  # of one run
 SAME = object()  # as the default
@@ -209,16 +209,17 @@ def first_line(error: OmegaConfBaseException) -> str:
 
 
 def reworded(reason: str) -> str:
-    """OmegaConf's message on a value of the wrong type, with what is accepted instead.
+    """OmegaConf's message on a value of the wrong type, in words on what is accepted.
 
     >>> reworded("Value '1.5' of type 'float' could not be converted to Integer")
-    "Value '1.5' of type 'float' could not be converted to Integer; expected a whole number"
+    "expected a whole number, not '1.5'"
     """
     if "not Optional" in reason or "'None'" in reason or "NoneType" in reason:
         return "null is not one of its values; expected another, or no such key"
     for name, accepted in ACCEPTED.items():
         if re.search(f"(converted to|not a valid|subclass of) {name}\\b", reason):
-            return reason + accepted
+            came = re.match(r"Value (.+?) (of type|is not a) ", reason)
+            return f"expected {accepted}, not {came[1]}" if came else f"expected {accepted}"
     if "is not a ListConfig" in reason:
         return "expected a list, [value, value]"
     if "is not a subclass of" in reason or reason.startswith(("Cannot merge", "Cannot assign")):

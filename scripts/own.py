@@ -73,7 +73,7 @@ def _records_of(experiment: str, places: Sequence[Path]) -> list[Record]:
         if of_experiment:
             return of_experiment
     where = ", ".join(map(str, places or [OUTPUTS]))
-    raise UserError(f"--exp {experiment}: no finished run in {where}")
+    raise UserError(f"--exp {experiment}: no finished run in {where} (ntkexp list has all)")
 
 
 def _by_experiment(records: Iterable[Record]) -> dict[str, list[Record]]:

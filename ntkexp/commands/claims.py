@@ -1,5 +1,6 @@
 """`ntkexp claims`: the ledger, judged on the runs at hand."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,9 @@ class Claims(Command):
             figures = sorted({*named.split(", ")}, key=natural)
             accepted = ", ".join(figures)
             raise UserError(f"--figure {self.figure}: no claims; expected one of {accepted}")
+        if self.figure and len(works := {claim.work: None for claim in chosen}) > 1:
+            told = f"Figure {self.figure} of {', '.join(works)}: --paper NAME for that of one"
+            print(told, file=sys.stderr)
         findings = judge_all(chosen, collect(self.runs or roots(OUTPUTS)))
         form = next((form for name, form in FORMS.items() if getattr(self, name)), None)
         if form:

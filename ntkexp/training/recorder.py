@@ -32,6 +32,7 @@ STEPS = Table(
     },
 )
 AT_ONCE = 64
+TOLD = 3  # losses before one that is no number
 # The running mean of the minibatch loss forgets by this factor a step.
 MEMORY = 0.9
 
@@ -43,6 +44,7 @@ class Recorder:
         self.every = every
         self.recent_loss = math.inf
         self.latest: dict[str, float] = {}
+        self.losses: list[float] = []
         self._waiting: list[tuple[int, int, float, Tensor, Tensor]] = []
         self._watched: list[tuple[int, Rows]] = []
         self._written: list[Written] = []
@@ -111,8 +113,13 @@ class Recorder:
                     }
                 )
             self.latest = {"loss": loss[finite - 1], "accuracy": accuracy[finite - 1]}
+            self.losses = [*self.losses, *loss[:finite]][-TOLD:]
         if finite < len(loss):
-            raise Diverged(updates[finite][0], self.recent_loss)
+            raise self.diverged(updates[finite][0])
+
+    def diverged(self, step: int) -> Diverged:
+        """The error of a training whose loss was a number until this step."""
+        return Diverged(step, *self.losses, way_out="lower optim.lr" if step else "")
 
     def _write_steps(self, columns: dict[str, list[Any]]) -> None:
         """Append to the last rows, where these are of updates as well. When a loss is waited

@@ -165,7 +165,7 @@ class Supervised:
 
     def _judge(self, train_loss: float) -> None:
         if not math.isfinite(train_loss):
-            raise Diverged(self.step, self.recorder.recent_loss)
+            raise self.recorder.diverged(self.step)
         limit = self.config.optim.stop_loss
         self.below = self.below + 1 if limit is not None and train_loss < limit else 0
 

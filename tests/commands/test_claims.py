@@ -43,6 +43,7 @@ def test_json_holds_cases_verdict_and_runs(inside: Ntkexp, disk_runs: Path) -> N
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
     assert {entry["figure"] for entry in entries} == {"1"}
+    assert "--paper NAME" in done.stderr  # several papers have a Figure 1
     start = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-start")
     assert start["seeds"] == 2
     assert len(start["cases"]) == 2

@@ -131,7 +131,12 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     # values
     ((*DISK, "seed=-1"), ("seed=-1", "4294967295")),
     ((*DISK, "seed=1.5"), ("seed=1.5", "whole number")),
-    ((*DISK, "progress=maybe"), ("progress=maybe", "true or false")),
+    ((*DISK, "progress=maybe"), ("progress=maybe: expected true or false",)),
+    ((*DISK, "model.width=abc"), ("model.width=abc: expected a whole number, not 'abc'",)),
+    (
+        (*DISK, "members={model.width: [abc]}"),
+        ("members.model.width=abc: expected a whole number",),
+    ),
     ((*DISK, "paths=[]"), ("paths=[]", "mapping")),
     ((*DISK, "optim.lr=inf"), ("optim.lr=inf", "above 0")),
     ((*DISK, "optim.weight_decay=1e300"), ("optim.weight_decay=1e+300", "1e+30")),
@@ -168,7 +173,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("study", "+exp=disk"), ("exp=disk", "ntkexp train +exp=disk")),
     (("study", "+exp=supernat", "+study.foo=1"), ("study.foo", "kappa")),
     (("train",), ("optim.epochs", "+exp=NAME")),
-    (("train", "optim.lr=abc"), ("optim.lr=abc", "Float")),
+    (("train", "optim.lr=abc"), ("optim.lr=abc: expected a number",)),
     (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),
     (("train", "data.noise=1.5", "optim.steps=1"), ("data.noise=1.5", "from 0 to 1")),
     (("train", "model.base=8"), ("model.base", "width")),
@@ -179,7 +184,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=mlp_mnist", "probe.spectrum.centring=joined"), ("centring", "joint")),
     (("train", "+exp=mlp_mnist", "probe=[eigenfunctions]"), ("eigenfunctions", "disk")),
     (("train", "data.difficult=kmnist", "optim.steps=1"), ("data.difficult_examples", "kmnist")),
-    (("trian",), ("trian", "train")),
+    (("trian",), ("trian: no such command; did you mean train?", "completion")),
     (("completion", "tcsh"), ("tcsh", "bash")),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import re
 import runpy
 import signal
 import subprocess
@@ -310,6 +311,7 @@ def test_a_run_that_diverges_is_no_result(here: Path) -> None:
     for _ in range(2):
         with pytest.raises(ntkexp.RunFailed, match="the loss is not finite at step") as caught:
             ntkexp.run("disk", [*DISK, "optim.lr=1e30"])
+        assert re.search(r"before it was 0\.\d+; lower optim\.lr$", str(caught.value))
     assert results.read_status(Path(str(caught.value.folder)))["state"] == "failed"  # type: ignore[index]
 
 

@@ -130,7 +130,7 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
             "mine, noise 0: the tables evals, alignment have no rows",
         ),
         (["alignment", "3", "--exp", "many"], "many: [0-9a-f]+ is a run of many networks"),
-        (["alignment", "2", "--exp", "mien"], "--exp mien: no finished run"),
+        (["alignment", "2", "--exp", "mien"], "--exp mien: no finished run in .*ntkexp list"),
         (["alignment", "--exp", "mine"], "of which figures"),
         (["alignment", "2", "--exp", "mine", "--columns", "data.nois"], "mean data.noise"),
         (["alignment", "2", "--exp", "mine", "--columns", "seed"], "differ in data.noise"),
