@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ntkexp.optim.base import Optimiser, Schedule
+from ntkexp.optim.base import Optimiser, Precision, Schedule
 
-__all__ = ["Optimiser", "Schedule"]
+__all__ = ["Optimiser", "Precision", "Schedule"]

@@ -24,6 +24,14 @@ class Schedule(StrEnum):
     linear = "linear"
 
 
+class Precision(StrEnum):
+    """bf16: the forward of an update and the way back are under torch.autocast. Weights, losses,
+    the optimiser, evaluation and probes are in float32 all the same."""
+
+    float32 = "float32"
+    bf16 = "bf16"
+
+
 @dataclass
 class Optimiser(Component):
     """The base of all optimisers."""
@@ -35,6 +43,9 @@ class Optimiser(Component):
     lr: float = option(0.01, positive(), "learning rate")
     batch_size: int | None = option(100, count("examples", null="for the full batch"), "of a step")
     schedule: Schedule = option(Schedule.constant, about="the rate: constant, or falling to 0")
+    precision: Precision = option(
+        Precision.float32, about="of updates: float32, or bf16 (autocast)"
+    )
     epochs: int | None = option(None, count("epochs", null=""), "passes over the training examples")
     steps: int | None = option(None, count("steps", null=""), "updates")
     stop_loss: float | None = option(0.01, positive(null="to train to the limit"), "loss to reach")
@@ -54,6 +65,22 @@ class Optimiser(Component):
                 "optim.stop_after_losses=true: probing.losses=[] names none; expected "
                 "probing.losses=[0.5,...]"
             )
+        if self.precision is Precision.bf16 and config is not None:
+            self._refuse_half(config)
+
+    def _refuse_half(self, config: Any) -> None:
+        """Refuse what would compute with the half precision of an update."""
+        if config.transform.name != "plain":
+            raise UserError(
+                f"optim.precision=bf16: transform={config.transform.name} trains in float32; "
+                "expected float32, or transform=plain"
+            )
+        for name, probe in config.probe.items():
+            if probe.sees_forward():
+                raise UserError(
+                    f"optim.precision=bf16: probe.{name} looks at the forward of each minibatch, "
+                    "in float32; expected float32, or probe.complexity.batch=fixed"
+                )
 
     def refuse(self, network: nn.Module) -> None:
         """Refuse, in one line, a network that it cannot train. Asked before anything is loaded or

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
+from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu
 from ntkexp.models.base import BatchNorm
 from ntkexp.models.drawing import drawing_layers
 from ntkexp.objectives.evaluate import evaluate
-from ntkexp.optim import Schedule
+from ntkexp.optim import Precision, Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver, Passed, recorded
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.probes.view import evaluating
@@ -40,6 +41,12 @@ class NetworkLearner:
         self.probe_batches, self.batches = prepared.batches, batches
         self.config.optim.refuse(self.model)
         self.update = self.config.optim.build_for(self.model, self.objective)
+        self.half = self.config.optim.precision is Precision.bf16
+        if self.half and self.update.sees_forward:
+            raise UserError(
+                f"optim.precision=bf16: optim={self.config.optim.name} looks at the forward of "
+                "each minibatch, in float32; expected float32"
+            )
         self.hides = self.update.hides
         self.device = self.dataset.train.inputs.device
         self.layout = quick_layout(self.model, self.device)
@@ -159,6 +166,11 @@ class NetworkLearner:
         return outputs
 
     def _outputs(self, inputs: Tensor, indices: Tensor) -> Tensor:
+        if self.half:
+            # No cache of weights in half precision: a CUDA graph would keep a stale one.
+            with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+                half: Tensor = self.model(inputs)
+            return half.float()
         quick = self.transformed.on_training_set
         if quick is None or not self.dataset.sees_examples_as_they_are:
             outputs: Tensor = self.model(inputs)
@@ -224,6 +236,8 @@ class NetworkLearner:
             yield f"{optim} updates one network a run; expected optim=sgd or optim=adam"
         if self.update.sees_forward:
             yield f"{optim} looks at the forward of each minibatch; expected another"
+        if self.half:
+            yield ".optim.precision: bf16 is for one network a run; expected float32"
         for name, probe in self.prepared.probes.items():
             if probe.sees_forward():
                 looks = "looks at the forward of each minibatch"
