@@ -226,6 +226,11 @@ def imported(key: str, name: str) -> Any:
     except UserError:
         raise
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
+        if key.startswith("data=") and "from a frozen one" in str(error):
+            raise UserError(
+                f"{key}: inherits from what its `build` is to give, such as Dataset; "
+                "expected ntkexp.data.base.Data as its base"
+            ) from error
         form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
             f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"

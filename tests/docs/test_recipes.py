@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import ntkexp
+from ntkexp.components import find
+from ntkexp.errors import UserError
 from tests.environment import python_path
-from tests.tiny_runs import make_images
+from tests.tiny_runs import make_images, table, train
 
 TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs" / "own.md").read_text(encoding="utf-8")
@@ -44,7 +46,35 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_there_is_a_recipe_for_every_kind() -> None:
     folders = {text.partition("\n")[0].split("/")[1] for text in FILES}
     assert folders == {"data", "models", "optim", "probes", "studies"}
-    assert len(COMMANDS) == 5
+    assert len(COMMANDS) == 6
+
+
+def test_data_of_ones_own_train_as_they_stand_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (recipe,) = (text for text in FILES if text.startswith("# ntkexp/data/digits.py\n"))
+    (tmp_path / "own_digits.py").write_text(recipe)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("data=own_digits.Digits", "model=mlp", "model.width=8", "data.noise=0.1")
+    run = train(tmp_path, *words, "optim.steps=3", "progress=false", "probing.examples=5")
+    assert set(table(run, "evals")["subset"]) == {"all"}
+
+
+@pytest.mark.parametrize("base", ["Dataset", "Split"])
+def test_data_on_the_wrong_base_are_told_the_right_one(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"on_{base.lower()}"
+    (tmp_path / f"{module}.py").write_text(
+        "from dataclasses import dataclass\n"
+        f"from ntkexp.data import {base}\n\n"
+        f"@dataclass\nclass Mine({base}):\n    turns: float = 1.0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        UserError, match=rf"data={module}\.Mine: .* expected ntkexp\.data\.base\.Data"
+    ):
+        find("data", f"{module}.Mine")
 
 
 @pytest.mark.on_demand
