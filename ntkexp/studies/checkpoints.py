@@ -146,10 +146,11 @@ def _examples(network: nn.Module, batches: Mapping[str, Batch]) -> str:
     )
     norms = ", batch norms by their running statistics" if normed else ""
     counts = {name: len(batch.targets) for name, batch in batches.items()}
-    if len({*counts.values()}) == 1:
-        return f"kernels of the first {min(counts.values())} examples of each split{norms}"
     each = " and ".join(f"{count} {name}" for name, count in counts.items())
-    return f"kernels of the first {each} examples{norms}"
+    told = f"{each} examples"
+    if len({*counts.values()}) == 1:
+        told = f"{min(counts.values())} examples of each split"
+    return f"kernels of the first {told}{norms}" if counts else "no kernels"
 
 
 def _told(picked: str, count: int) -> tuple[str, ...]:

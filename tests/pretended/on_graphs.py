@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.models import mlp
+from ntkexp.models.activations import MODULES, Activation
 from ntkexp.optim.adam import AdamUpdate
 from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
@@ -61,7 +61,7 @@ def test_a_forward_that_waits_for_the_device_goes_on_without_a_graph_and_says_so
         def forward(self, x: Tensor) -> Tensor:
             return torch.relu(waits(x))
 
-    monkeypatch.setattr(mlp.nn, "ReLU", Waits)
+    monkeypatch.setitem(MODULES, Activation.relu, Waits)
     with pretended():
         found = steps(tmp_path / "graph", *NETS["mlp"])
         assert machine.replays == 0
