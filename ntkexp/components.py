@@ -226,11 +226,6 @@ def imported(key: str, name: str) -> Any:
     except UserError:
         raise
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
-        if key.startswith("data=") and "from a frozen one" in str(error):
-            raise UserError(
-                f"{key}: inherits from what its `build` is to give, such as Dataset; "
-                "expected ntkexp.data.base.Data as its base"
-            ) from error
         form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
             f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"
@@ -246,7 +241,10 @@ def loaded(key: str, module: str) -> ModuleType:
     except Exception as error:
         if not (place := _place(error)):  # there is no such module
             raise
-        raise UserError(f"{key}: {place}: {type(error).__name__}: {error}") from error
+        told = f"{key}: {place}: {type(error).__name__}: {error}"
+        if key.startswith("data=") and "from a frozen one" in str(error):
+            told += "; expected ntkexp.data.base.Data as its base, whose build gives a Dataset"
+        raise UserError(told) from error
 
 
 def _place(error: Exception) -> str:
