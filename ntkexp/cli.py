@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 
 import ntkexp
 from ntkexp.commands.command import FILES, entry, find
-from ntkexp.errors import UserError, denied, meant
+from ntkexp.errors import UserError, denied, meant, printable
 
 COLUMN = 43  # of the page of all commands, where the sentence on one begins
 
@@ -22,29 +23,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The exit code is 0 for done, 2 for bad input, 1 for a failed run, 128 + n for signal n.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:  # `>&-`
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
     # A letter that the terminal cannot show becomes a question mark.
     with contextlib.suppress(AttributeError):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         with _interrupts():
             answer = _answer(words)
-            if isinstance(answer, str):
-                print(answer)
-        sys.stdout.flush()
+        _print(answer)
     except UserError as error:
-        print(f"ntkexp: {error}", file=sys.stderr)
+        print(f"ntkexp: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # Whoever read the output has seen enough, as in `ntkexp list | head`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _end_of_output()
         return 128 + signal.SIGPIPE
     except PermissionError as error:
         print(f"ntkexp: {denied(error)}", file=sys.stderr)
         return 2
     return answer if isinstance(answer, int) else 0
+
+
+def _print(answer: int | str) -> None:
+    """Print an answer, and what waits to be printed. A run that is done is done, whoever reads."""
+    try:
+        if isinstance(answer, str):
+            print(answer)
+        sys.stdout.flush()
+    except OSError as error:
+        if isinstance(answer, str) and isinstance(error, BrokenPipeError):
+            raise
+        _end_of_output()
+        if isinstance(answer, str):
+            raise UserError(f"standard output: {error.strerror}") from error
+
+
+def _end_of_output() -> None:
+    """Python flushes once more at its end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -75,6 +95,10 @@ def _answer(words: list[str]) -> int | str:
     if not words or words[0] in ("--help", "-h", "help"):
         return _help()
     if words[0] == "--version":
+        if words[1:] == ["--verbose"]:
+            from ntkexp.commands.version import verbose
+
+            return verbose()
         return f"ntkexp {ntkexp.__version__}"
     name, *rest = words
     if name == "complete" and len(rest) == 1:  # the tab key's question

@@ -46,6 +46,7 @@ class DamagedRunError(UserError):
 
     def __init__(self, path: Path, fault: str) -> None:
         super().__init__(f"{path} {fault}; --rerun does the run again from its beginning")
+        self.path = path
 
 
 class UnreadableRunError(DamagedRunError):
@@ -54,6 +55,7 @@ class UnreadableRunError(DamagedRunError):
     def __init__(self, path: Path, error: OSError) -> None:
         way_out = "" if isinstance(error, PermissionError) else "; try again"
         UserError.__init__(self, f"{path}: cannot be read ({error.strerror}){way_out}")
+        self.path = path
 
 
 class RunTakenError(UserError):
@@ -101,6 +103,15 @@ def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
     part = key.removeprefix(where).lstrip(".").partition(".")[0]
     takes = f"\n{where or 'the top level'} takes: {', '.join(choices)}" if choices else ""
     return f"{key}: no such key{meant(part, choices)}{takes}"
+
+
+def printable(text: str) -> str:
+    r"""Text without what would steer a terminal: of a stranger's run anything may be printed.
+
+    >>> printable("a\x1b[31mb\n")
+    'a?[31mb\n'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
 def first_line(error: Exception) -> str:

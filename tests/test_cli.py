@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -73,8 +75,31 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def on_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = ["sh", "-c", f"{sys.executable} -m ntkexp {line}"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("output", [">&-", "> /dev/full", "| true"])
+def test_a_run_that_nobody_hears_of_is_done(tmp_path: Path, output: str) -> None:
+    shell = on_shell(f"train {' '.join(map(shlex.quote, TINY_DISK))} {output}", tmp_path)
+    assert shell.returncode == 0
+    assert shell.stderr == ""
+    [status] = tmp_path.glob("outputs/disk/*/status.json")
+    assert json.loads(status.read_text())["state"] == "finished"
+
+
+def test_an_answer_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    full = on_shell("list > /dev/full", tmp_path)
+    assert full.returncode == 2
+    assert full.stderr == "ntkexp: standard output: No space left on device\n"
+    assert on_shell("list >&-", tmp_path).stderr == ""
+
+
 def test_version(inside: Ntkexp) -> None:
     assert inside("--version").stdout == f"ntkexp {package.__version__}\n"
+    told = inside("--version", "--verbose").stdout
+    assert package.__version__ in told and "torch 2." in told and "\noutputs: " in told
 
 
 def test_flags_may_stand_anywhere(inside: Ntkexp, tmp_path: Path) -> None:

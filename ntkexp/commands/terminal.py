@@ -8,6 +8,8 @@ import sys
 import textwrap
 from shutil import get_terminal_size
 
+from ntkexp.errors import printable
+
 COLOURS = {
     "finished": 32, "running": 33, "stopped": 33, "interrupted": 33,
     "failed": 31, "diverged": 31, "damaged": 31,
@@ -17,6 +19,7 @@ STATE = re.compile(rf"(?<=  )({'|'.join(COLOURS)})\b")
 
 def fitted(text: str) -> str:
     """The lines wrapped at words, the rest of each indented; unchanged outside of a terminal."""
+    text = printable(text)
     if not sys.stdout.isatty():
         return text
     width = get_terminal_size().columns

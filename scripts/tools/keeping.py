@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ntkexp.config import FOLDER_NAME
 from ntkexp.errors import UserError
 from ntkexp.results.commits import StoredFile
 from ntkexp.results.files import make_folder, write_text
@@ -82,7 +83,10 @@ def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]
 
 
 def _place(folder: Path, reference: Path) -> Path:
-    return reference / str(flat_config(folder)["name"]) / folder.name
+    name = str(flat_config(folder)["name"])
+    if not FOLDER_NAME.holds(name):
+        raise UserError(f"{folder}: its name is {name!r}; expected {FOLDER_NAME.accepted}")
+    return reference / name / folder.name
 
 
 def last_iteration(tables: Mapping[str, pa.Table]) -> int:
