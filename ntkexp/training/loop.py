@@ -21,6 +21,9 @@ from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written
 
 StopAsked = Callable[[], bool]
+# From commit to commit: at least and at most, and between them a share of the run's age. A week is
+# some 2,000 commits.
+COMMIT_SECONDS, COMMIT_SHARE = (60.0, 600.0), 0.002
 
 
 class Loop:
@@ -29,7 +32,7 @@ class Loop:
     `probes` has the probes for each of the work's views. At the steps `keep_at` the work's files
     are kept. `after_commit` is called after every commit; the end of a run is then a commit, too.
     `keep_work` names a file for all that a longer run needs to go on (execution/going_on.py).
-    The state of probes is restored on `device`.
+    `began_at` is when the first life of the run did. The state of probes is restored on `device`.
     """
 
     def __init__(
@@ -39,7 +42,8 @@ class Loop:
         *,
         looks: Looks,
         probes: Sequence[Mapping[str, Probe]] = (),
-        commit_every_seconds: float = 60.0,
+        commit_every_seconds: float | None = None,
+        began_at: float | None = None,
         keep_at: Sequence[int] = (),
         device: torch.device = CPU,
         label: str = "training",
@@ -49,6 +53,7 @@ class Loop:
     ) -> None:
         self.work, self.run, self.looks, self.probes = work, run, looks, probes
         self.commit_every_seconds = commit_every_seconds
+        self.began_at = time.time() if began_at is None else began_at
         self.label, self.shown, self.after_commit = label, shown, after_commit
         self.keeps, self.device = listed(keep_at), device
         self.keep_work = keep_work
@@ -95,11 +100,17 @@ class Loop:
                 break
             if stop_asked():
                 raise Interrupted
-            if time.monotonic() - self._committed_at >= self.commit_every_seconds:
+            if time.monotonic() - self._committed_at >= self._seconds_between_commits():
                 self.commit()
             with self._timed("step"):
                 event = self._advance(stop_asked)
             self._tell_price()
+
+    def _seconds_between_commits(self) -> float:
+        if self.commit_every_seconds is not None:
+            return self.commit_every_seconds
+        least, most = COMMIT_SECONDS
+        return min(max(least, COMMIT_SHARE * (time.time() - self.began_at)), most)
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
