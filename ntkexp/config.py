@@ -153,8 +153,7 @@ class CheckpointConfig:
     every_seconds: float | None = option(
         None,
         not_negative(),
-        "seconds from commit to commit; null: 60, from eight hours on .2 % of the run's age, "
-        "at most 600",
+        "seconds from commit to commit; null: 60, of old runs up to 600",
     )
 
 

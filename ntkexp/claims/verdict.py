@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ntkexp.claims.claim import Case, Claim
+from ntkexp.errors import DamagedRunError, printable
 from ntkexp.results.record import SCALES, Record
 from ntkexp.results.select import choose, choose_jointly, has_collapsed, of_recipe
 
@@ -174,8 +176,17 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
 
 
 def judge_all(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:
-    """Every claim under each of its recipes."""
-    return [judge(claim, records, recipe) for claim in claims for recipe in claim.recipes]
+    """Every claim under each of its recipes. A run with a table that cannot be read is left out."""
+    chosen = list(claims)
+    while True:
+        try:
+            return [judge(claim, records, recipe) for claim in chosen for recipe in claim.recipes]
+        except DamagedRunError as error:
+            print(printable(f"skipped: {error}"), file=sys.stderr)
+            whole = [record for record in records if record.folder != error.path.parent]
+            if len(whole) == len(records):
+                raise
+            records = whole
 
 
 def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.registry import paper
+from ntkexp.results.files import content_of
 from ntkexp.results.folders import OUTPUTS, roots, runs, with_name
 from ntkexp.results.numbers.standing import (
     compared,
@@ -95,14 +96,13 @@ def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
     """A line a run: where it lies, how it stands, and in which keys it differs from the others."""
     keys_of = distinguishing_keys(folders)
     for run in folders:
+        status = None
         try:
             status = read_status(run)
         except UnreadableRunError as error:
             yield str(error)
-            continue
         except DamagedRunError as error:
             yield f"{run}  damaged: {error}"
-            continue
         if status is not None:
             reason = f"  {status['reason']}" if "reason" in status else ""
             keys = f"  {keys_of[run]}" if keys_of.get(run) else ""
@@ -160,8 +160,8 @@ def differences(first: Path, second: Path) -> str:
 
 def _config(run: Path) -> list[str]:
     try:
-        return [(run / "config.yaml").read_text(encoding="utf-8").rstrip()]
-    except (OSError, UnicodeDecodeError) as error:
+        return [content_of(run / "config.yaml").decode().rstrip()]
+    except (OSError, UnicodeDecodeError, DamagedRunError) as error:
         return [f"{run / 'config.yaml'} cannot be read: {error}"]
 
 

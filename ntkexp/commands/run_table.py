@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError, meant
+from ntkexp.results.files import costing_itself
 from ntkexp.results.numbers.standing import state_of, summary
 from ntkexp.results.status import flat_config, read_status, varied
 
@@ -48,11 +49,12 @@ def _columns(frame: pd.DataFrame) -> str:
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
-    try:
+    told = None
+    with costing_itself(folder):
         status = read_status(folder) or {}
         config, told = flat_config(folder, status), summary(folder, status)
-    except UserError:
-        return []  # `ntkexp list` without flags says why
+    if told is None:
+        return []
     numbers = {name.replace(" ", "_"): mean for name, (mean, *_) in told.last.items()}
     stands = {"experiment": config.get("name"), "run": folder.name, "folder": str(folder)}
     stands |= {"state": state_of(folder, status), "time": status.get("time")}

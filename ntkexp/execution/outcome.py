@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ntkexp.compose.plan import Plan
 from ntkexp.errors import UserError
-from ntkexp.results.status import Card, forget_work, read_card, read_status, refuse_damaged
+from ntkexp.results.status import Card, read_card, read_status, refuse_damaged, tidy
 
 DONE, FAILED = 0, 1
 # Checksums by file.
@@ -26,12 +27,19 @@ def done_already(plan: Plan, data: Callable[[Plan], Data]) -> int | None:
     if status is None:
         return None
     if is_finished(plan, status, data):
-        print(f"done already: {folder}  (--rerun does it again)")
+        say(f"done already: {folder}  (--rerun does it again)")
         return DONE
     if has_diverged(status) and not plan.config.launcher.retry_failed:
-        print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
+        say(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
         return FAILED
     return None
+
+
+def say(line: str, stream: TextIO | None = None) -> None:
+    """Print a line, on standard output unless told, if somebody still reads it: a run's status has
+    it, too."""
+    with contextlib.suppress(OSError):
+        print(line, file=stream)
 
 
 def is_finished(plan: Plan, status: Mapping[str, Any], data: Callable[[Plan], Data]) -> bool:
@@ -40,7 +48,7 @@ def is_finished(plan: Plan, status: Mapping[str, Any], data: Callable[[Plan], Da
         return False
     refuse_damaged(plan.folder, status)
     refuse_other_data(plan, read_card(plan.folder), data)
-    forget_work(plan.folder)
+    tidy(plan.folder)
     return True
 
 

@@ -28,10 +28,10 @@ from ntkexp.compose.plan import Plan, refuse_unmet
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import going_on, threads
 from ntkexp.execution.going_on import WORK
-from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
+from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged, say
 from ntkexp.execution.prepare import checksums, prepare, refuse_unknown_metric
 from ntkexp.execution.process import as_program
-from ntkexp.results.status import Card, read_status
+from ntkexp.results.status import Card, forget_work, read_status, tidy
 
 if TYPE_CHECKING:
     from ntkexp.loggers.mirror import Mirror
@@ -65,7 +65,9 @@ def make_needed(plan: Plan, process: Process) -> int:
     """Bring the runs that it needs to their ends; the exit code of one that does not come there."""
     refuse_unmet(plan)
     for parent in plan.needs:
-        if not parent.finished:
+        if parent.finished:
+            tidy(parent.folder)
+        else:
             assert parent.plan is not None
             if code := run(parent.plan, process):
                 return code
@@ -79,6 +81,7 @@ def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) ->
 
     with Run(plan.folder, ready.tables) as stored, checking(ready.check, "probing.check=warn"):
         if (code := done_already(plan, lambda _: ready.data)) is not None:
+            forget_work(plan.folder)
             return code
         checkpoint = begin(stored, plan, ready)
         try:
@@ -96,7 +99,7 @@ def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) ->
             return _cut_short(stored, error, signals)
     # Which of several limits ended it, where there is something to tell.
     limit = ready.limit if loop.work.step >= loop.work.last else ""
-    print(f"finished {plan.folder}" + (f"  (at {limit})" if limit else ""))
+    say(f"finished {plan.folder}" + (f"  (at {limit})" if limit else ""))
     return DONE
 
 
@@ -115,7 +118,7 @@ def begin(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     checkpoint = stored.resume()
     if checkpoint is not None:
         compare_data(stored.folder, "was begun", stored.facts.get("data", {}), ready.data)
-        print(f"resuming {stored.folder}")
+        say(f"resuming {stored.folder}")
     elif not config.rerun and "optim" in config and any(plan.folder.parent.glob(f"*/{WORK}")):
         checkpoint = going_on.take_up(stored, plan, ready)
     number, line = threads.of_life(stored.facts.get("threads"), threads.wanted(config))
@@ -153,6 +156,7 @@ def loop_of(
         keep_at=ready.keep_at,
         device=ready.device,
         commit_every_seconds=plan.config.checkpoint.every_seconds,
+        began_at=stored.began_at,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=plan.config.progress,
         after_commit=mirror.catch_up if mirror else None,
@@ -167,11 +171,11 @@ def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
     """Write down why a run did not come to its end; returns the exit code."""
     if isinstance(error, Interrupted):
         stored.write_status("interrupted", reason=signal.Signals(signals[0]).name)
-        _tell(f"interrupted {stored.folder}; the same command goes on from here")
+        say(f"interrupted {stored.folder}; the same command goes on from here", sys.stderr)
         return 128 + signals[0]
     if isinstance(error, Diverged):
         stored.finish("failed", reason=str(error), diverged_at=error.step)
-        _tell(f"failed {stored.folder}: {error}")
+        say(f"failed {stored.folder}: {error}", sys.stderr)
         return FAILED
     if isinstance(error, UserError):
         # Once that is mended, the same command goes on from the last commit. To say so may fail
@@ -180,14 +184,8 @@ def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
             stored.write_status("interrupted", reason=str(error))
         raise error
     reason = f"{type(error).__name__}: {error}"
-    _tell(f"failed {stored.folder}: {reason}")  # first: to write it down may fail
+    say(f"failed {stored.folder}: {reason}", sys.stderr)  # first: to write it down may fail
     stored.write_text("traceback.txt", "".join(traceback.format_exception(error)))
     stored.write_status("failed", reason=reason, traceback="traceback.txt")
-    _tell(f"its traceback: {stored.folder / 'traceback.txt'}")
+    say(f"its traceback: {stored.folder / 'traceback.txt'}", sys.stderr)
     return FAILED
-
-
-def _tell(line: str) -> None:
-    """Print a line on standard error, if somebody still reads it; the status has it, too."""
-    with contextlib.suppress(OSError):
-        print(line, file=sys.stderr)

@@ -18,7 +18,7 @@ from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE, FAILED, is_finished
 from ntkexp.execution.prepare import checksums
 from ntkexp.results.lock import is_locked
-from ntkexp.results.status import forget_work, has_commits, read_status
+from ntkexp.results.status import has_commits, read_status, tidy
 
 # The file of the lines that a job would print if it ran alone.
 LOG = "log.txt"
@@ -118,7 +118,9 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
         job.outcome = Outcome.finished
         if code < 0:
             # Killed when its work was done, perhaps before it had tidied up.
-            forget_work(job.folder)
+            tidy(job.folder)
+    elif code == DONE and status["state"] == "running":
+        job.outcome = Outcome.finished  # and another command has begun to do it again
     elif code == TAKEN:
         job.outcome, job.reason = Outcome.elsewhere, message
     elif code < 0 and not stopping:

@@ -29,8 +29,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ntkexp.errors import DamagedRunError, RunLostError, cannot_write, not_read
+from ntkexp.errors import DamagedRunError, RunLostError, cannot_write, first_line, not_read
 from ntkexp.results.files import (
+    content_of,
     is_plain_name,
     make_folder,
     names_in,
@@ -194,7 +195,7 @@ def read_chain(folder: Path) -> list[Commit]:
 
 def _read(path: Path) -> Commit:
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(content_of(path))
         body = content["commit"]
         if digest(body) != content["sha256"]:
             raise ValueError("its checksum is another")
@@ -202,8 +203,8 @@ def _read(path: Path) -> Commit:
         return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))
     except OSError as error:
         raise not_read(path, error) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedRunError(path, f"is damaged ({error})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedRunError(path, f"is damaged ({first_line(error)})") from error
 
 
 def digest(body: Mapping[str, Any]) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import secrets
 import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from ntkexp.errors import (
@@ -16,8 +21,14 @@ from ntkexp.errors import (
     UnreadableRunError,
     UserError,
     cannot_write,
+    first_line,
     not_read,
+    printable,
 )
+
+# What network disks answer to fsync of a folder.
+NO_FOLDER_SYNC = {errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP}
+_told: set[str] = set()
 
 
 @contextmanager
@@ -27,8 +38,11 @@ def replacing(path: Path) -> Iterator[Path]:
     A reader sees the old file or the new one, never a part. A full disk or a read-only
     folder becomes a UserError that names the file; what was there before stays.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Random: two containers on one disk may have the same process id. Made here, for where others
+    # may write to the folder, a link of theirs at this name would be followed.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield temporary
         sync(temporary)
         temporary.replace(path)
@@ -47,18 +61,59 @@ def write_text(path: Path, text: str) -> None:
 
 def sync(path: Path) -> None:
     """Make sure that a file, or the names in a folder, are on disk before anything relies on
-    them."""
+    them. Network disks that know no such thing of folders are told of once."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_FOLDER_SYNC or not path.is_dir():
+            raise
+        tell_once(
+            f"{path}: this file system cannot be told to write names down ({error.strerror}); a "
+            "power cut may lose what a kill does not"
+        )
     finally:
         os.close(descriptor)
+
+
+def tell_once(line: str) -> None:
+    """Say something about a file system on standard error, the first time in this process."""
+    kind = line.partition(": ")[2]
+    if kind not in _told:
+        _told.add(kind)
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr)
+
+
+def content_of(path: Path) -> bytes:
+    """The content of a file; never that of a pipe or a device, which would not end."""
+    with opened(path) as file:
+        return file.read()
+
+
+def opened(path: Path) -> BufferedReader:
+    """A file, to be read."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise DamagedRunError(path, "is no regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+@contextmanager
+def costing_itself(folder: Path) -> Iterator[None]:
+    """Inside the block whatever is wrong with a run costs that run: a line says what."""
+    try:
+        yield
+    except Exception as error:
+        kind = "" if isinstance(error, UserError) else f"{folder}: {type(error).__name__}: "
+        print(printable(f"skipped: {kind}{first_line(error)}"), file=sys.stderr)
 
 
 def read_checked(path: Path, sha256: str | None) -> bytes:
     """The content of a file of a run; refused where it is not what was written."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise not_read(path, error) from error
     if sha256 not in (None, hashlib.sha256(content).hexdigest()):
@@ -69,7 +124,7 @@ def read_checked(path: Path, sha256: str | None) -> bytes:
 def refuse_changed(path: Path, sha256: str) -> None:
     """Refuse a file of a run that is not what was written; it need not fit into memory."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             actual = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise not_read(path, error) from error
@@ -78,8 +133,12 @@ def refuse_changed(path: Path, sha256: str) -> None:
 
 
 def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, on disk before anything in them is promised."""
+    new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
+        for folder in new:
+            sync(folder.parent)
     except OSError as error:
         raise cannot_write(path, error) from error
 

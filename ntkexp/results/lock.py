@@ -17,22 +17,30 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from ntkexp.errors import RunTakenError, UserError, cannot_write
+from ntkexp.errors import RunTakenError, cannot_write
+from ntkexp.results.files import tell_once
 
 SILENT_SECONDS = 900.0
 TOUCH_SECONDS = 30.0
 # Removing a stale lock, or looking at one, holds it for a moment: look again until then.
 GRACE_SECONDS, BETWEEN_LOOKS_SECONDS = 0.5, 0.02
-# What file systems without flock answer.
+# What file systems without flock, and without link(), answer.
 NO_FLOCK = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
+NO_LINK = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
+# A lock that says nothing of its owner may be one that is being made, where there is no link().
+UNTOLD_SECONDS = 10.0
 
 
 class Lock:
     """Holds `path` while this process works in its folder.
 
-    The file system must make link() atomic (local disks and NFS from version 3 on do).
+    The file system must make link() atomic (local disks and NFS from version 3 on do). Where it has
+    none, processes of one machine are kept apart alone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,8 +48,8 @@ class Lock:
         self._descriptor: int | None = None
         self._released = threading.Event()
 
-    def take(self) -> None:
-        deadline = time.monotonic() + GRACE_SECONDS
+    def take(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
+        deadline = time.monotonic() + grace_seconds
         while not self._create():
             if _removed_if_stale(self.path):
                 continue
@@ -69,12 +77,16 @@ class Lock:
         # half a lock file, or finds one that its owner does not hold yet.
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}.tmp")
         descriptor = None
-        owner = {"host": socket.gethostname(), "kernel": kernel(), "pid": os.getpid()}
         try:
-            descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-            os.write(descriptor, json.dumps(owner).encode())
-            _flock(descriptor, fcntl.LOCK_EX)
-            os.link(draft, self.path)
+            descriptor = _written(draft)
+            try:
+                os.link(draft, self.path)
+            except OSError as error:
+                if error.errno not in NO_LINK:
+                    raise
+                os.close(descriptor)
+                descriptor = None
+                descriptor = self._create_in_place(error)
         except OSError as error:
             if descriptor is not None:
                 os.close(descriptor)
@@ -89,6 +101,14 @@ class Lock:
         self._descriptor = descriptor
         return True
 
+    def _create_in_place(self, error: OSError) -> int:
+        descriptor = _written(self.path)
+        tell_once(
+            f"{self.path.parent}: this file system has no links ({error.strerror}); runs here are "
+            "kept from each other on one machine, not between machines"
+        )
+        return descriptor
+
     def _keep_touching(self) -> None:
         """Show other machines that this process lives, also while one long computation runs."""
         while not self._released.wait(TOUCH_SECONDS):
@@ -96,10 +116,19 @@ class Lock:
                 os.utime(self._descriptor)  # type: ignore[arg-type]
 
 
+def _written(path: Path) -> int:
+    """A new file that this process holds, with what it says of its owner; its descriptor."""
+    owner = {"host": socket.gethostname(), "kernel": kernel(), "pid": os.getpid(), "pids": pids()}
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    _flock(descriptor, fcntl.LOCK_EX)
+    os.write(descriptor, json.dumps(owner).encode())
+    return descriptor
+
+
 def is_locked(path: Path) -> bool:
     """True if a living process has the lock at `path`."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return False
     try:
@@ -108,16 +137,10 @@ def is_locked(path: Path) -> bool:
         os.close(descriptor)
 
 
-def remove_if_stale(path: Path) -> None:
-    """Remove the lock of an owner that is gone, as far as this user may; leave a living one's."""
-    with contextlib.suppress(UserError):
-        _removed_if_stale(path)
-
-
 def _removed_if_stale(path: Path) -> bool:
     """Remove the lock if its owner is gone. Returns False if the owner is alive."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         return True
     except OSError as error:
@@ -143,9 +166,12 @@ def _free(descriptor: int, how: int) -> bool:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    if answered and _kernel_of(descriptor) in (kernel(), None):
+    owner, silent = _owner(descriptor), time.time() - os.fstat(descriptor).st_mtime
+    if not owner:
+        return silent >= (UNTOLD_SECONDS if answered else SILENT_SECONDS)
+    if owner.get("kernel") == kernel() and (answered or _is_dead(owner)):
         return True
-    return time.time() - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
+    return silent >= SILENT_SECONDS
 
 
 def _flock(descriptor: int, how: int) -> bool:
@@ -166,19 +192,54 @@ def _leads_to(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _kernel_of(descriptor: int) -> str | None:
-    """The kernel under which the owner of an open lock file runs; None of a damaged file."""
+def _owner(descriptor: int) -> dict[str, Any]:
+    """What an open lock file says of its owner; nothing of a damaged one."""
     try:
-        return str(json.loads(os.pread(descriptor, 1 << 16, 0))["kernel"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        owner = json.loads(os.pread(descriptor, 1 << 16, 0))
+    except (OSError, ValueError):
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
+def _is_dead(owner: Mapping[str, Any]) -> bool:
+    """True if the owner was a process of this machine and container that is gone."""
+    if owner.get("pids") != pids() or not isinstance(owner.get("pid"), int):
+        return False
+    try:
+        os.kill(owner["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _owner_in_words(path: Path) -> str:
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        owner = json.loads(path.read_text(encoding="utf-8"))
-        return f"process {owner['pid']} on {owner['host']}"
-    return "another process"
+    """Who holds a lock; where age decides, since when it is silent, and when it is taken over."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return "another process"
+    try:
+        owner, touched = _owner(descriptor), os.fstat(descriptor).st_mtime
+        by_age = _by_age(descriptor, owner)
+    finally:
+        os.close(descriptor)
+    words = f"process {owner.get('pid')} on {owner.get('host')}" if owner else "another process"
+    silent = time.time() - touched
+    if by_age and silent > 2 * TOUCH_SECONDS:
+        at = datetime.fromtimestamp(touched + SILENT_SECONDS).strftime("%H:%M")
+        words += f", silent for {silent:.0f} s; it is taken over at {at}, if it stays so"
+    return words
+
+
+def _by_age(descriptor: int, owner: Mapping[str, Any]) -> bool:
+    """True if nothing but its age tells whether the owner of a lock lives."""
+    try:
+        answered = _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return not answered or owner.get("kernel") != kernel()
 
 
 def kernel() -> str:
@@ -187,3 +248,11 @@ def kernel() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return socket.gethostname()
+
+
+def pids() -> str:
+    """The namespace in which this process has its number, one a container."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""

@@ -21,6 +21,7 @@ from typing import Any
 import ntkexp
 from ntkexp import projects
 from ntkexp.errors import UserError
+from ntkexp.results.files import content_of
 
 PACKAGES = ("torch", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pyarrow")
 VARIABLE = "NTKEXP_DIFF"
@@ -61,8 +62,8 @@ def last_life(folder: Path) -> dict[str, Any]:
     """Command, code, hardware, remarks and seconds of the life that finished a run."""
     path = folder / "provenance.json"
     try:
-        return dict(json.loads(path.read_bytes())["lives"][-1])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        return dict(json.loads(content_of(path))["lives"][-1])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: no provenance that can be read ({error})") from error
 
 

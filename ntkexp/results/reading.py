@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits import read_chain
-from ntkexp.results.files import read_checked
+from ntkexp.results.files import costing_itself, read_checked
 from ntkexp.results.folders import REFERENCE, runs, with_name
 from ntkexp.results.provenance import last_life
 from ntkexp.results.record import Record, among
@@ -55,11 +54,12 @@ def load(
         for name, file in table_files(folder).items():
             if wanted is not None and name not in wanted:
                 continue
-            frame = read_table(file)
-            frame.insert(0, "run", folder.name)
-            for key in keys:
-                frame[key] = configs[folder].get(key)
-            frames.setdefault(name, []).append(frame)
+            with costing_itself(folder):
+                frame = read_table(file)
+                frame.insert(0, "run", folder.name)
+                for key in keys:
+                    frame[key] = configs[folder].get(key)
+                frames.setdefault(name, []).append(frame)
     if folders and (absent := (wanted or set()).difference(frames)):
         present = sorted({name for folder in folders for name in table_files(folder)})
         raise UserError(
@@ -76,7 +76,8 @@ def _finished(
     those that were kept while they went on."""
     yielded: set[tuple[tuple[str, str], bool]] = set()
     for folder in runs(paths):
-        try:
+        found = None
+        with costing_itself(folder):
             status = read_status(folder) or {}
             done = status.get("state") == "finished"
             if not done and not (kept and "kept_at" in status):
@@ -90,11 +91,10 @@ def _finished(
                 _refuse_other_schema(folder, status)
                 # Weights are the most of it, and are looked at when they are read.
                 refuse_damaged(folder, status, but=(".pt",))
-        except DamagedRunError as error:
-            print(f"skipped: {error}", file=sys.stderr)
-            continue
-        yielded.add((run, done))
-        yield run, folder, status
+            found = run, folder, status
+        if found is not None:
+            yielded.add((run, done))
+            yield found
 
 
 def run_key(folder: Path, status: dict[str, Any] | None = None) -> tuple[str, str]:
@@ -240,10 +240,11 @@ def collect(roots: Iterable[Path]) -> list[Record]:
 
 def _record(folder: Path, status: dict[str, Any]) -> Iterator[Record]:
     """The record of a run; nothing, and a line on standard error, where it cannot be read."""
-    try:
-        yield _read(folder, status)
-    except UserError as error:
-        print(f"skipped: {error}", file=sys.stderr)
+    record = None
+    with costing_itself(folder):
+        record = _read(folder, status)
+    if record is not None:
+        yield record
 
 
 def committed_tables(folder: Path) -> dict[str, pa.Table]:

@@ -13,40 +13,51 @@ from typing import Any, Literal, get_args
 
 import yaml
 
-from ntkexp.errors import DamagedRunError, UnreadableRunError, not_read
+from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, not_read
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.results.commits import digest, kept_facts
-from ntkexp.results.files import is_plain_name, names_in, refuse_changed, remove_tree
-from ntkexp.results.lock import remove_if_stale
+from ntkexp.results.files import (
+    content_of,
+    is_plain_name,
+    names_in,
+    refuse_changed,
+    remove_tree,
+)
+from ntkexp.results.lock import Lock
 
 State = Literal["running", "finished", "interrupted", "failed"]
 
 STATUS, CARD = "status.json", "run.json"
 CARD_FORMAT = 2
-# The folder of a run at work.
-UNFINISHED = "unfinished"
+# The folder of a run at work, and its lock.
+UNFINISHED, LOCK = "unfinished", "lock"
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
     """The content of a run's status.json; None when there is no run."""
     path = folder / STATUS
     try:
-        status = json.loads(path.read_bytes())
+        status = json.loads(content_of(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
         raise UnreadableRunError(folder, error) from error
     except OSError as error:
         raise UnreadableRunError(path, error) from error
-    except ValueError as error:
+    except DamagedRunError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise DamagedRunError(path, "is damaged (no JSON)") from error
     if not isinstance(status, dict) or status.get("state") not in get_args(State):
         raise DamagedRunError(path, "is damaged (it names no state)")
     # Runs that were kept early carry no checksum here.
     if "check" in status and status.pop("check") != digest(status):
         raise DamagedRunError(path, "is damaged (its checksum is another)")
-    if not all(map(is_plain_name, status.get("files", ()))):
+    files = status.get("files", {})
+    if not isinstance(files, dict) or not all(map(is_plain_name, files)):
         raise DamagedRunError(path, "is damaged (it lists files outside of its folder)")
+    if not all(isinstance(facts, dict) and "sha256" in facts for facts in files.values()):
+        raise DamagedRunError(path, "is damaged (it lists files without checksums)")
     return status
 
 
@@ -76,7 +87,7 @@ def read_card(folder: Path) -> Card | None:
     """The card of a run; None where there is none."""
     path = folder / CARD
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(content_of(path))
         if values.pop("format") != CARD_FORMAT:
             return None
         return Card(**values | {"axes": tuple(values["axes"]), "typed": tuple(values["typed"])})
@@ -84,19 +95,35 @@ def read_card(folder: Path) -> Card | None:
         return None
     except OSError as error:
         raise UnreadableRunError(path, error) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except DamagedRunError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedRunError(path, f"is damaged ({type(error).__name__})") from error
 
 
-def forget_work(folder: Path) -> None:
-    """Remove what a finished run needs no more, as far as this user may.
+def tidy(folder: Path) -> None:
+    """Do for a finished run what its owner did not come to, killed when the status said `finished`.
 
-    Done after the status says `finished`, so a kill may come in between; whoever finds a finished
-    run does it again.
+    Under the run's lock: somebody may be doing it again, and needs what lies there.
     """
+    if not any(name in (UNFINISHED, LOCK) or name.endswith(".tmp") for name in names_in(folder)):
+        return
+    lock = Lock(folder / LOCK)
+    try:
+        lock.take(grace_seconds=0)
+    except UserError:  # taken, or not this user's to write
+        return
+    try:
+        status = read_status(folder)
+        if status is not None and status["state"] == "finished":
+            forget_work(folder)
+    finally:
+        lock.release()
+
+
+def forget_work(folder: Path) -> None:
+    """Remove what a finished run needs no more, as far as this user may; with its lock held."""
     sweep_up(folder)
-    # The lock of an owner that was killed when it had finished, before it let go.
-    remove_if_stale(folder / "lock")
     # In one step: a kill in here never leaves a part of a chain of commits.
     with contextlib.suppress(OSError):
         gone = folder / f".{UNFINISHED}.{secrets.token_hex(8)}.tmp"
@@ -138,6 +165,7 @@ UNTOLD = {*EXECUTION_KEYS, *DESCRIPTION_KEYS}
 # A run's config is plain YAML, resolved when it was written: libyaml reads it twenty times as fast
 # as OmegaConf.
 PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MOST_BYTES, MOST_LEVELS = 1_000_000, 100
 
 
 def flat_config(folder: Path, status: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -154,7 +182,9 @@ def kept_config(folder: Path) -> dict[str, Any]:
     """A run's config as it was kept."""
     file = folder / "config.yaml"
     try:
-        config = yaml.load(file.read_bytes(), Loader=PARSER)
+        content = content_of(file)
+        _refuse_bombs(file, content)
+        config = yaml.load(content, Loader=PARSER)
     except yaml.YAMLError as error:
         reason = str(error).partition("\n")[0]
         raise DamagedRunError(file, f"is not YAML: {reason}") from error
@@ -163,6 +193,19 @@ def kept_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
     return config
+
+
+def _refuse_bombs(file: Path, content: bytes) -> None:
+    """Refuse YAML whose parsing would not end, or end the process. A config that a run wrote is
+    small, has no aliases, and a few levels."""
+    if len(content) > MOST_BYTES:
+        raise DamagedRunError(file, f"is damaged ({len(content):,} bytes are no run's config)")
+    depth = 0
+    for event in yaml.parse(content, Loader=PARSER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > MOST_LEVELS:
+            raise DamagedRunError(file, "is damaged (no run's config has aliases, or 100 levels)")
 
 
 def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:

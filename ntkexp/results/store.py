@@ -25,6 +25,7 @@ from ntkexp.results.files import make_folder, names_in, remove
 from ntkexp.results.lock import Lock
 from ntkexp.results.status import (
     CARD,
+    LOCK,
     STATUS,
     UNFINISHED,
     Card,
@@ -58,12 +59,13 @@ class Run:
         self.folder = folder
         self.tables = {table.name: table for table in tables}
         self.facts: dict[str, Any] = {}
+        self.began_at = 0.0  # when the first life began, in seconds since 1970
         self._chain: list[Commit] = []
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
         self._staged: dict[str, bytes] = {}
         self._kept: dict[str, StoredFile] = {}
         self._listed_at_begin: dict[str, dict[str, Any]] = {}
-        self._lock = Lock(folder / "lock")
+        self._lock = Lock(folder / LOCK)
         self._drafts = Drafts(folder / UNFINISHED)
 
     @property
@@ -151,8 +153,9 @@ class Run:
         for name, text in texts.items():
             self.write_text(name, text)
             self._listed_at_begin[name] = StoredFile.of_bytes(text.encode(), name).facts
-        lives = self._lives() if self._chain else []
-        self._write_lives([*lives, {"began": now(), **provenance}])
+        lives = [*(self._lives() if self._chain else []), {"began": now(), **provenance}]
+        self.began_at = datetime.fromisoformat(lives[0].get("began", now())).timestamp()
+        self._write_lives(lives)
         self.write_status("running")
 
     @property

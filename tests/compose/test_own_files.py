@@ -32,7 +32,7 @@ def test_an_experiment_is_about_the_whole_config(inside: Ntkexp, tmp_path: Path,
     [
         (HEAD + "model:\n  dept: 3\n", "mine.yaml:6: model.dept: no such key; did you mean depth?"),
         (HEAD + "modle: {depth: 3}\n", "mine.yaml:5: modle: no such key; did you mean model?"),
-        (HEAD + "model:\n  depth: abc\n", "mine.yaml:6: model.depth: Value 'abc'"),
+        (HEAD + "model:\n  depth: abc\n", "mine.yaml:6: model.depth: expected a whole number"),
         (HEAD + "model: {init: kaming}\n", "mine.yaml:5: model.init: Invalid value 'kaming'"),
         (HEAD + "probing:\n  steps: 5\n", "mine.yaml:6: probing.steps: expected a list"),
         (HEAD + "model: resnet18\n", "mine.yaml:5: model: resnet18: expected its options"),

@@ -16,7 +16,7 @@ import pytest
 from ntkexp.errors import RunTakenError, UserError
 from ntkexp.results import lock as locks
 from ntkexp.results.lock import SILENT_SECONDS, Lock, is_locked
-from ntkexp.results.status import forget_work
+from ntkexp.results.status import forget_work, tidy
 from ntkexp.results.store import Run
 
 TAKES = """
@@ -218,5 +218,5 @@ def test_a_finished_run_keeps_no_lock_of_an_owner_that_is_gone(tmp_path: Path) -
         os.close(run._lock._descriptor)
         run._lock._descriptor = None
     assert (tmp_path / "run" / "lock").exists()
-    forget_work(tmp_path / "run")
+    tidy(tmp_path / "run")
     assert not (tmp_path / "run" / "lock").exists()

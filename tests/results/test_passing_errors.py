@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from ntkexp.errors import UnreadableRunError
+from ntkexp.results import files
 from ntkexp.results.store import Run
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
@@ -56,6 +57,7 @@ def failing(folder: Path, at: int = 0) -> Iterator[FailingDisk]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(io, "open", watched(io.open))
+        patch.setattr(files, "opened", watched(files.opened))
         patch.setattr(os, "scandir", watched(os.scandir))
         patch.setattr(os, "listdir", watched(os.listdir))
         yield disk
