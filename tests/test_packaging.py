@@ -20,7 +20,7 @@ TOP = Path(__file__).parents[1]
 AS_A_USER = {k: v for k, v in os.environ.items() if k != "NTKEXP_REFERENCE"}
 AS_A_USER["PYTHONPATH"] = python_path()
 # The share of the main paper's reference results in a wheel, and that of any other paper.
-MOST_BYTES, MOST_BYTES_OF_ANOTHER = 11_000_000, 3_200_000
+MOST_BYTES, MOST_BYTES_OF_ANOTHER = 11_000_000, 3_400_000
 
 
 def run(*words: str | Path, cwd: Path, **environment: str) -> str:
