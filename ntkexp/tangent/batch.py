@@ -179,8 +179,10 @@ def select(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
     arguments = (raw, indices) if takes_indices(outputs) else (raw,)
     try:
         picked = outputs(*arguments)
-    except (RuntimeError, IndexError, KeyError, TypeError, AttributeError) as error:
-        reason = str(error).partition("\n")[0]
+    except UserError:
+        raise
+    except Exception as error:  # the function is not ours: it may raise anything
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise UserError(
             f"outputs= fails on the outputs of {len(indices)} examples ({reason}); if it needs to "
             f"know which examples they are, {TAKE_INDICES}"

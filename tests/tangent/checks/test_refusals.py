@@ -57,6 +57,17 @@ def test_classes_that_do_not_exist() -> None:
     refused(linear(), torch.randn(4, 3), "list of classes", outputs=[True, False])
 
 
+def test_outputs_that_fail() -> None:
+    labels = torch.tensor([0, 1, 1, 0])
+    for outputs, line in (
+        (lambda f: nn.functional.cross_entropy(f, labels, reduction="none"), "batch_size"),
+        (lambda f: f / (1 // 0), "division"),
+        (lambda f: [][0], "out of range"),
+        (lambda f: next(iter(())), r"StopIteration"),
+    ):
+        refused(linear(), torch.randn(4, 3), rf"outputs= fails .*{line}.*indices", outputs=outputs)
+
+
 @pytest.mark.parametrize("budget", ["1GB", 0, -1, 1e9, True])
 def test_a_budget_that_is_no_number_of_bytes(budget: object) -> None:
     refused(linear(), torch.randn(4, 3), "number of bytes", budget_bytes=budget)
