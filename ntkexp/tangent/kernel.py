@@ -30,6 +30,8 @@ from ntkexp.tangent.ways import WAYS, Jacobians, Way
 CPU_FLOPS_PER_BYTE = 10.0
 CUDA_FLOPS_PER_BYTE = 17.0
 LEAST_ROWS = 128
+# Products that are summed in one go: of 38 million in float32 the sum is 5e-4 off, of pieces 2e-6.
+LONGEST = 2**14
 
 
 @dataclass(frozen=True)
@@ -238,14 +240,14 @@ def add_layer(
 
 
 def _add_direct(gram: Tensor, left: Factor, right: Factor | None) -> Cost:
-    rows = left.jacobian().flatten(0, 1)
-    if right is not None:
-        columns = right.jacobian().flatten(0, 1)
-        gram.addmm_(rows, columns.t())
-        return Cost(2.0 * len(rows) * len(columns) * rows.shape[1], rows.nbytes)
-    for r, c in lower_blocks(len(rows), LEAST_ROWS):
-        gram[r, c].addmm_(rows[r], rows[c].t())
-    return Cost(1.0 * len(rows) * (len(rows) + 1) * rows.shape[1], rows.nbytes)
+    """gram += the products of gradients outright, some parameters at a time."""
+    sides = [side.jacobian().flatten(0, 1) for side in (left, right or left)]
+    blocks = [*lower_blocks(len(gram), LEAST_ROWS)] if right is None else [(slice(None),) * 2]
+    for rows, columns in zip(*(torch.split(side, LONGEST, 1) for side in sides), strict=True):
+        for r, c in blocks:
+            gram[r, c].addmm_(rows[r], columns[c].t())
+    pairs = gram.numel() if right is not None else len(gram) * (len(gram) + 1) // 2
+    return Cost(2.0 * pairs * left.parameters, sides[0].nbytes)
 
 
 def batch_kernel(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ntkexp.tangent import tangent_kernel, tangent_kernels
+from ntkexp.tangent import Direct, tangent_kernel, tangent_kernels
+from ntkexp.tangent.kernel import add_layer
+from ntkexp.tangent.memory import Workspace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.grid.nets import built
 from tests.tangent.grid.traps import TRAPS
@@ -83,3 +85,15 @@ def test_dtype_follows_the_model() -> None:
     single = tangent_kernel(model.float(), inputs.float())
     assert single.gram.dtype == torch.float32
     assert distance(single.gram.double(), exact.gram) < 1e-5
+
+
+def test_a_long_row_is_summed_to_float32_precision() -> None:
+    """Sixteen million products of one sign."""
+    torch.manual_seed(0)
+    rows = torch.rand(2, 1, 2**24)
+    grams = []
+    for values in (rows, rows.double()):
+        gram = values.new_zeros(2, 2)
+        add_layer(gram, "", {"w": Direct(values)}, {"w": Direct(values)}, Workspace(values, 2**30))
+        grams.append(gram.double())
+    assert distance(*grams) < 1e-5
