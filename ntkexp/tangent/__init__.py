@@ -5,7 +5,7 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 
 from ntkexp.tangent.average_features import AverageFeatures, average_features
 from ntkexp.tangent.diagonal import summed_kernel, tangent_blocks, tangent_diagonal
-from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.factors import Direct, Factor, Outer, Tied
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.products import pull_back, push_forward, tangent_operator
@@ -27,6 +27,7 @@ __all__ = [
     "SharedForward",
     "TangentFeatures",
     "TangentKernel",
+    "Tied",
     "average_features",
     "layer_factors",
     "pull_back",

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Outputs
-from ntkexp.tangent.factors import Direct, Factor
+from ntkexp.tangent.factors import Direct, Factor, Outer, Tied
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction, check_shapes, trainable
 from ntkexp.tangent.independence import Check
@@ -186,6 +186,8 @@ class _Path:
         direction = end - start
         if isinstance(factor, Direct):
             return factor.values @ direction.flatten()
+        if isinstance(factor, Tied):
+            return torch.stack([self._along(name, use) for use in factor.uses]).sum(0)
         u, v = everything(factor.u), factor.v
         shape = (factor.u.groups, v.shape[3], factor.u.features)
         if factor.swapped:
@@ -224,7 +226,7 @@ def _add_factors(sums: Mapping[Name, MeanFeature], features: Features, weight: f
     for (layer, name), mean in sums.items():
         # A parameter without a factor has no gradient at this point.
         if (factor := features.layers[layer].get(name)) is not None:
-            mean.add(factor if isinstance(factor, Direct) else replace(factor, bias=""), weight)
+            mean.add(replace(factor, bias="") if isinstance(factor, Outer) else factor, weight)
 
 
 def _groups(path: _Path, points: Sequence[float], budget: int) -> list[list[Name]]:

@@ -149,18 +149,19 @@ class Truth:
 
     def agrees(self, name: str, factor: Factor, coefficients: Tensor) -> bool:
         """True where a factor's sum_ic a_ic grad f_ic is the gradient; `coefficients` are a."""
-        truth, total = self.gradients[name], torch.zeros_like(self.gradients[name])
+        truth = self.gradients[name]
+        rest = truth.clone()
         patches = isinstance(factor, Outer) and isinstance(factor.u, Patches)
         step = AT_ONCE if patches else len(coefficients)
         for start in range(0, len(coefficients), step):
             examples = slice(start, min(start + step, len(coefficients)))
-            total += factor.part(examples).pulled_back(coefficients[examples])
+            rest -= factor.part(examples).pulled_back(coefficients[examples])
         relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
         if in_tf32(truth):
             relative, of_all = TOLERANCE_TF32
         norm = torch.linalg.vector_norm
         allowed = relative * float(norm(truth)) + of_all * self.length + 1e-30
-        return bool(norm(total - truth) <= allowed)
+        return bool(norm(rest) <= allowed)
 
 
 def in_tf32(like: Tensor) -> bool:

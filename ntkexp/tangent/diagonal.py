@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch, Inputs, Outputs, select
-from ntkexp.tangent.factors import CPU_BYTES, Factor, Outer
+from ntkexp.tangent.factors import CPU_BYTES, Direct, Factor, Outer
 from ntkexp.tangent.function import NetworkFunction, check_examples_independent
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.positions import everything
@@ -113,7 +113,7 @@ def _added(
 
 def _gradients(factor: Factor) -> Iterator[Tensor]:
     """The gradients (b, k, p) of a few examples at a time: all at once would be the Jacobian."""
-    like = factor.v if isinstance(factor, Outer) else factor.values
+    like = factor.values if isinstance(factor, Direct) else factor.v
     bytes_each = like.shape[1] * factor.parameters * like.element_size()
     step = max(1, CPU_BYTES // bytes_each)
     for start in range(0, len(like), step):

@@ -3,7 +3,7 @@ and their squared norms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.memory import Workspace, cut
-from ntkexp.tangent.positions import Positions, everything, side_by_side
+from ntkexp.tangent.positions import Indices, Positions, everything, side_by_side
 
 # Gradients of a few examples at a time stay in the processor's cache.
 CPU_BYTES = 16 * 2**20
@@ -31,6 +31,10 @@ class Direct:
 
     def jacobian(self) -> Tensor:
         return self.values
+
+    def pieces(self, most: int) -> Iterator[Tensor]:
+        """The gradients by so many parameters at a time, (n, k, at most `most`)."""
+        return iter(torch.split(self.values, most, dim=2))
 
     def pulled_back(self, cotangent: Tensor) -> Tensor:
         """sum_ic a_ic grad f_ic, flat, from the cotangent a (n, k)."""
@@ -79,6 +83,10 @@ class Outer:
     def pulled_back(self, cotangent: Tensor) -> Tensor:
         """sum_ic a_ic grad f_ic, flat, from the cotangent a (n, k)."""
         weighted = torch.einsum("nk,nkgod->ngod", cotangent, self.v)
+        if self.swapped and isinstance(self.u, Indices):
+            rows = weighted[:, 0].mT.flatten(0, 1)  # (n D, O)
+            whole = rows.new_zeros(self.u.size, rows.shape[1])
+            return whole.index_add_(0, self.u.index.flatten(), rows).flatten()
         order = "ngfd,ngod->gfo" if self.swapped else "ngfd,ngod->gof"
         return torch.einsum(order, everything(self.u), weighted).flatten()
 
@@ -90,31 +98,133 @@ class Outer:
         return replace(self, v=self.v.transpose(1, 2).flatten(2, 3).unsqueeze(1))
 
 
-Factor: TypeAlias = Direct | Outer
+@dataclass
+class Tied:
+    """Gradients by a matrix (R, C) that are sums of outer products of both layouts: a table of
+    words that gives the logits, too. They are formed some rows of the matrix at a time.
+
+    >>> from ntkexp.tangent.positions import Columns, Indices
+    >>> ones = torch.ones(1, 1, 1, 2, 1)
+    >>> words = Outer(Indices(torch.tensor([[2]]), 3, ones.dtype), ones, swapped=True)
+    >>> logits = Outer(Columns(ones[0]), torch.ones(1, 1, 1, 3, 1))
+    >>> [piece.flatten().tolist() for piece in Tied([words, logits]).pieces(4)]
+    [[1.0, 1.0, 1.0, 1.0], [2.0, 2.0]]
+    """
+
+    uses: list[Outer]
+    one_output: bool = False
+
+    @property
+    def parameters(self) -> int:
+        return self.uses[0].parameters * (self.v.shape[1] if self.one_output else 1)
+
+    @property
+    def v(self) -> Tensor:
+        return self.uses[0].v
+
+    @property
+    def flops(self) -> float:
+        """Operations that form the gradients."""
+        multiplied = (use for use in self.uses if not isinstance(use.u, Indices))
+        return sum(2.0 * use.v.numel() * use.u.features for use in multiplied)
+
+    def jacobian(self) -> Tensor:
+        return next(self.pieces(self.parameters))
+
+    def pieces(self, most: int) -> Iterator[Tensor]:
+        """The gradients by some rows at a time, (n, k, at most `most`, or one row)."""
+        rows, width = _matrix(self.uses[0])
+        columns = self.parameters // rows
+        for part in cut(rows, max(1, most // columns)):
+            piece = self.v.new_zeros(*self.v.shape[:2], part.stop - part.start, width)
+            for use in self.uses:
+                _add_rows(piece, use, part)
+            yield piece.flatten(1).unsqueeze(1) if self.one_output else piece.flatten(2)
+
+    def pulled_back(self, cotangent: Tensor) -> Tensor:
+        """sum_ic a_ic grad f_ic, flat, from the cotangent a (n, k)."""
+        total = self.uses[0].pulled_back(cotangent)
+        for use in self.uses[1:]:
+            total += use.pulled_back(cotangent)
+        return total
+
+    def part(self, examples: slice) -> Tied:
+        return replace(self, uses=[use.part(examples) for use in self.uses])
+
+    def summed(self) -> Tied:
+        """The feature of one output whose products are the sums of these over outputs."""
+        return replace(self, one_output=True)
+
+
+def _matrix(use: Outer) -> tuple[int, int]:
+    """Rows and columns of the weight of an `Outer` of one group."""
+    size = use.v.shape[3], use.u.features
+    return size[::-1] if use.swapped else size
+
+
+def _add_rows(piece: Tensor, use: Outer, rows: slice) -> None:
+    """piece (n, k, R', C) += some rows of the gradients."""
+    v = use.v[:, :, 0]  # (n, k, O, D)
+    if not use.swapped:
+        u = everything(use.u)[:, 0].mT  # (n, D, K)
+        by_example = piece.flatten(1, 2)
+        by_example.baddbmm_(v[:, :, rows].flatten(1, 2), u)
+    elif isinstance(use.u, Indices):
+        example, position = ((use.u.index >= rows.start) & (use.u.index < rows.stop)).nonzero(
+            as_tuple=True
+        )
+        row = use.u.index[example, position] - rows.start
+        values = v[example, :, :, position]  # (m, k, O)
+        piece.transpose(1, 2).index_put_((example, row), values, accumulate=True)
+    else:
+        u = use.u.columns(slice(0, 1), rows)[:, 0]  # (n, R', D)
+        piece += torch.einsum("nrd,nkod->nkro", u, v)
+
+
+Factor: TypeAlias = Direct | Outer | Tied
 
 
 def merged(uses: list[Factor]) -> Factor:
     """One factor for a parameter that was used several times (shared module, tied weight).
 
     The gradient is the sum over the uses, so its Gram matrix has cross terms. That is why the uses
-    are joined before anything is multiplied. Outer products of one layout get more positions;
-    anything else is summed as plain gradients.
+    are joined before anything is multiplied. Outer products of one layout get more positions, those
+    of a matrix in both layouts stand side by side; anything else is summed as plain gradients.
     """
     if len(uses) == 1:
         return uses[0]
-    outers = [use for use in uses if isinstance(use, Outer)]
-    shapes = {(use.swapped, use.u.groups, use.u.features, use.v.shape[3]) for use in outers}
-    if len(outers) == len(uses) and len(shapes) == 1:
-        v = torch.cat([use.v for use in outers], dim=4)
-        return Outer(side_by_side([use.u for use in outers]), v, outers[0].swapped)
+    layouts: dict[tuple[object, ...], list[Outer]] = {}
+    for use in uses:
+        if isinstance(use, Outer):
+            layout = (use.swapped, use.u.groups, use.u.features, use.v.shape[3])
+            layouts.setdefault(layout, []).append(use)
+    joined = [_side_by_side(some) for some in layouts.values()]
+    if sum(map(len, layouts.values())) == len(uses):
+        if len(joined) == 1:
+            return joined[0]
+        if all(use.u.groups == 1 for use in joined) and len({*map(_matrix, joined)}) == 1:
+            return Tied(joined)
     total = uses[0].jacobian()
     for use in uses[1:]:
         total = total + use.jacobian()
     return Direct(total)
 
 
+def _side_by_side(uses: list[Outer]) -> Outer:
+    """Outer products of one layout."""
+    if len(uses) == 1:
+        return uses[0]
+    v = torch.cat([use.v for use in uses], dim=4)
+    return Outer(side_by_side([use.u for use in uses]), v, uses[0].swapped)
+
+
+def near_bytes(like: Tensor) -> int:
+    """The gradients that are formed at a time."""
+    return CUDA_BYTES if on_gpu(like.device) else CPU_BYTES
+
+
 def norm_workspace(like: Tensor) -> Workspace:
-    return Workspace(like, CUDA_BYTES if on_gpu(like.device) else CPU_BYTES)
+    return Workspace(like, near_bytes(like))
 
 
 def squared_norms(factors: Iterable[Factor], workspace: Workspace) -> Tensor:
@@ -133,8 +243,11 @@ def squared_norms(factors: Iterable[Factor], workspace: Workspace) -> Tensor:
     direct: list[Tensor] = []
     lengths: list[tuple[Tensor, Tensor]] = []
     for factor in factors:
-        if not isinstance(factor, Outer):
-            direct.append(factor.jacobian())
+        if isinstance(factor, Direct):
+            direct.append(factor.values)
+        elif isinstance(factor, Tied):
+            most = workspace.limit_bytes // factor.v[:, :, 0, 0, 0].nbytes
+            squares += [_square(piece) for piece in factor.pieces(most)]
         elif factor.v.shape[4] == 1:
             lengths.append(_lengths(factor))
         else:

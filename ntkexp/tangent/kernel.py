@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.batch import Batch, check_finite
-from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.factors import Direct, Factor, Outer, Tied, near_bytes
 from ntkexp.tangent.features import CheckedFeatures, Features, Summed, layer_of
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.memory import (
@@ -235,19 +235,29 @@ def add_layer(
             way.add(gram, factor, other, workspace)
             steps.append(Step(layer, way.name, way.cost(shape), way.halves(shape)))
         else:
-            steps.append(Step(layer, "direct", _add_direct(gram, factor, other), other is None))
+            cost = _add_direct(gram, factor, other, workspace)
+            steps.append(Step(layer, "direct", cost, other is None))
     return steps
 
 
-def _add_direct(gram: Tensor, left: Factor, right: Factor | None) -> Cost:
+def _add_direct(gram: Tensor, left: Factor, right: Factor | None, workspace: Workspace) -> Cost:
     """gram += the products of gradients outright, some parameters at a time."""
-    sides = [side.jacobian().flatten(0, 1) for side in (left, right or left)]
+    room = min(workspace.limit_bytes, near_bytes(gram))
+    most = max(1, room // (max(gram.shape) * gram.element_size()))
+    given = [left] if right is None else [left, right]
+    sides = [side for side in given if not isinstance(side, Outer)]
+    if len(sides) < len(given) or len({*map(type, sides)}) > 1:
+        sides = [Direct(side.jacobian()) for side in given]
     blocks = [*lower_blocks(len(gram), LEAST_ROWS)] if right is None else [(slice(None),) * 2]
-    for rows, columns in zip(*(torch.split(side, LONGEST, 1) for side in sides), strict=True):
-        for r, c in blocks:
-            gram[r, c].addmm_(rows[r], columns[c].t())
+    for pieces in zip(*(side.pieces(most) for side in sides), strict=True):
+        shorter = (torch.split(piece.flatten(0, 1), LONGEST, 1) for piece in pieces)
+        for parts in zip(*shorter, strict=True):
+            for r, c in blocks:
+                gram[r, c].addmm_(parts[0][r], parts[-1][c].t())
     pairs = gram.numel() if right is not None else len(gram) * (len(gram) + 1) // 2
-    return Cost(2.0 * pairs * left.parameters, sides[0].nbytes)
+    formed = sum(side.flops for side in sides if isinstance(side, Tied))
+    passed = len(gram) * left.parameters * gram.element_size()
+    return Cost(formed + 2.0 * pairs * left.parameters, passed)
 
 
 def batch_kernel(
@@ -260,9 +270,9 @@ def batch_kernel(
     backwards, about 50 times the kernel of a net in evaluation mode.
     """
     values = function(batch)
-    size, workspace = values.numel(), Workspace(values.detach(), 0)
+    size, budget = values.numel(), budget_or_default(budget_bytes, values.device)
+    workspace = Workspace(values.detach(), budget // 8)
     weights = sum(parameter.numel() for parameter in function.parameters.values())
-    budget = budget_or_default(budget_bytes, values.device)
     step = max(1, budget // (2 * weights * values.element_size()))
     ranges = cut(size, step)
     names = dict.fromkeys(map(layer_of, function.parameters))

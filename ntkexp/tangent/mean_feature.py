@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ntkexp.tangent.factors import Direct, Factor
+from ntkexp.tangent.factors import Direct, Factor, Outer, Tied
 from ntkexp.tangent.positions import Columns, Indices, Patches, Positions, everything
 
 
@@ -45,14 +45,14 @@ class MeanFeature:
         assert self._first is not None
         if self._sum is None:
             return _scaled(self._first, self._weight)
-        if isinstance(self._first, Direct) or self._shared is None:
+        if not isinstance(self._first, Outer) or self._shared is None:
             return Direct(self._sum)
         if self._shared == "inputs":
             return replace(self._first, v=self._sum)
         return replace(self._first, u=Columns(self._sum))
 
     def _part(self, factor: Factor) -> Tensor:
-        if isinstance(factor, Direct) or self._shared is None:
+        if not isinstance(factor, Outer) or self._shared is None:
             return factor.jacobian()
         return factor.v if self._shared == "inputs" else everything(factor.u)
 
@@ -64,7 +64,7 @@ def shared(left: Factor, right: Factor) -> Literal["inputs", "gradients"] | None
 
 
 def _all_shared(left: Factor, right: Factor) -> list[Literal["inputs", "gradients"]]:
-    if isinstance(left, Direct) or isinstance(right, Direct):
+    if not isinstance(left, Outer) or not isinstance(right, Outer):
         return []
     sides: list[Literal["inputs", "gradients"]] = []
     if _same(left.u, right.u):
@@ -87,4 +87,6 @@ def _same(left: Positions, right: Positions) -> bool:
 def _scaled(factor: Factor, weight: float) -> Factor:
     if isinstance(factor, Direct):
         return Direct(weight * factor.values)
+    if isinstance(factor, Tied):
+        return replace(factor, uses=[replace(use, v=weight * use.v) for use in factor.uses])
     return replace(factor, v=weight * factor.v)

@@ -238,8 +238,9 @@ def layer_factors(
     u the inputs and v the gradients of the outputs (Goodfellow, "Efficient per-example gradient
     computations", 2015). `.layers[module][parameter]` is such an Outer, with u (n, G, K, D) as
     `positions.everything(f.u)` and f.v (n, k, G, O, D), or a Direct, with values (n, k, p), for
-    biases, scales and whatever has no such form. `.jacobian()` of either is (n, k, p). The batch is
-    not cut: it must fit into memory.
+    biases, scales and whatever has no such form, or a Tied, a few Outers that are added: a table
+    of words that gives the logits, too. `.jacobian()` of each is (n, k, p). The batch is not cut:
+    it must fit into memory.
 
     >>> net = nn.Linear(2, 1, bias=False)
     >>> features = layer_factors(net, torch.tensor([[3.0, 4.0]]))
