@@ -9,8 +9,9 @@ torch.func         for the parameters that have no rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.graph import Axes, Graph, Outline, Use, bytes_of_factors, uses_of
-from ntkexp.tangent.independence import ROWS, Check, check_independent
+from ntkexp.tangent.independence import ROWS, Again, Check, asked, check_independent, gates_open
 from ntkexp.tangent.memory import SavedBytes, budget_or_default
 from ntkexp.tangent.state import preserve_model_state
 
@@ -98,23 +99,33 @@ class Findings:
     """Facts about a function on inputs of one form, which are found out once.
 
     sizes, few    of a forward of a few examples: sizes, and the outline of its graph
-    independent   True once examples have been found not to interact
+    independent   True once nothing is to be looked for any more; `proved`, if it was looked for
+                  with care and not found, by this request or an earlier one
     names, axes   of the graph of a batch, and the axes that count its examples
     moving        True where rows may stand in another order than the examples
     compared      the parameters that were compared with autograd; of these are
     slow          those without a rule, and
     time_first    those whose rows count examples and time, the time first
+    gates         those that multiply something: while one of them is zero it hides what it gates
     """
 
     sizes: Sizes | None = None
     few: Outline | None = None
     independent: bool = False
+    proved: bool = False
     names: list[str] = field(default_factory=list)
     axes: Axes = ()
     moving: bool = False
     compared: set[str] = field(default_factory=set)
     slow: set[str] = field(default_factory=set)
     time_first: set[str] = field(default_factory=set)
+    gates: set[str] = field(default_factory=set)
+
+    def copy(self) -> Findings:
+        """For another request, which has to look for itself whether examples interact."""
+        compared, slow, time_first = {*self.compared}, {*self.slow}, {*self.time_first}
+        kept = replace(self, compared=compared, slow=slow, time_first=time_first)
+        return replace(kept, gates={*self.gates}, independent=False)
 
 
 class Reading:
@@ -147,6 +158,7 @@ class Reading:
             findings.names, findings.axes = graph.outline.names, self._axes(function, batch)
             findings.moving = graph.may_move_rows(findings.axes)
             findings.compared, findings.slow, findings.time_first = set(), set(), set()
+            findings.gates = set()
         leaves = graph.leaves(self.parameters)
         self.order = [*leaves]
         if findings.moving or not leaves.keys() <= findings.compared:
@@ -184,6 +196,7 @@ class Reading:
             if of_leaf
         }
         _share_biases(factors, uses)
+        self.adding = {name for name, of_leaf in uses.items() if all(use.adds for use in of_leaf)}
         return factors
 
     def _compared(
@@ -207,6 +220,7 @@ class Reading:
         hidden = {n for n, grad in truth.gradients.items() if n not in leaves and grad.any()}
         findings.slow = (leaves.keys() - self.factors.keys()) | hidden
         findings.compared |= leaves.keys()
+        findings.gates |= (leaves.keys() - self.adding) | findings.slow
 
     def _find_time_first(
         self, leaves: Mapping[str, Node], random_sum: Tensor, truth: Truth, rows: int
@@ -254,9 +268,14 @@ class CheckedFeatures:
             findings.sizes, findings.few = _measured(function, first)
         self.sizes = findings.sizes
         self.budget_bytes = budget_or_default(budget_bytes, self.sizes.like.device)
+        self._look: Callable[[], bool | None] | None = None
         if not findings.independent:
             rows = self.budget_bytes // self.sizes.bytes_per_example
-            check_independent(function, first, check, rows)
+            look = partial(check_independent, function, first, check, rows)
+            if findings.proved and asked(check)[0] and gates_open(function, findings.gates):
+                self._look = look  # if a second look in `of` shows anything
+            else:
+                self._look_with_care(look)
             findings.independent = len(first) > 1
 
     def of(self, batch: Batch) -> Features:
@@ -264,11 +283,17 @@ class CheckedFeatures:
         if len(batch) == 1:  # torch has operations of its own for a single row
             twice = batch[torch.zeros(2, dtype=torch.long, device=batch.indices.device)]
             return self.of(twice).part(slice(0, 1))
+        names, again = self.findings.names, Again(self.function, batch) if self._look else None
         values = self.function(batch)
+        if again and not again.agrees(values):
+            self._look_with_care(self._look)
         k, small = values.shape[1], self.sizes.is_small(len(batch))
         cotangents = output_cotangents(values)
         reading = Reading(self.function, batch, values, cotangents, self.findings, small)
         del values
+        if self.findings.names is not names:  # another graph than the one looked at
+            self._look_with_care(self._look)
+        self._look = None
         factors = reading.factors
         if reading.slow:
             factors |= jacobians(self.function, batch, reading.slow, self.budget_bytes)
@@ -278,6 +303,11 @@ class CheckedFeatures:
             if name in factors:
                 layer[name] = factors[name]
         return Features(layers, len(batch), k, reading.slow, reading.flops)
+
+    def _look_with_care(self, look: Callable[[], bool | None] | None) -> None:
+        found, self._look = look and look(), None
+        if found is not None:
+            self.findings.proved = found
 
 
 class Summed:

@@ -172,12 +172,12 @@ def refuse_unsupported(model: nn.Module) -> None:
         where = f"layer {name or type(module).__name__}"
         if isinstance(module, torch.jit.ScriptModule):
             raise UserError(f"{where}: TorchScript hides its operations; give the plain module")
-        if getattr(module, "scale_grad_by_freq", False):
+        if vars(module).get("scale_grad_by_freq"):
             raise UserError(
                 f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "
                 "leave it out"
             )
-        if getattr(module, "max_norm", None) is not None:
+        if vars(module).get("max_norm") is not None:
             raise UserError(f"{where}: max_norm changes the weights in every forward; leave it out")
     types: dict[torch.dtype, str] = {}
     for name, parameter in model.named_parameters():

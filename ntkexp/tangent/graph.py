@@ -15,7 +15,7 @@ from torch.autograd.graph import GradientEdge, Node
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.operations import ExampleAxis, Operation, Outers, UnfitError, output_shape
+from ntkexp.tangent.operations import ExampleAxis, Operation, Outers, Sums, UnfitError, output_shape
 
 # Whole gradients are large pieces of memory, which the allocator does not place without gaps.
 SLACK = 1.6
@@ -163,6 +163,12 @@ class Use(NamedTuple):
     argument: int
     turned: bool
     shared: GradientEdge | None
+
+    @property
+    def adds(self) -> bool:
+        """True where the parameter, itself, is added to something."""
+        rule = self.operation.rules[self.argument]
+        return self.shared is None and isinstance(rule, Sums) and rule.scale is None
 
     def factor(self, parameter: nn.Parameter) -> Factor:
         factor = self.operation.rules[self.argument].factor()

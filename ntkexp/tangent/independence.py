@@ -9,9 +9,10 @@ again in float64, where rounding is smaller by 5e8 and a use of other examples i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import torch
@@ -20,7 +21,7 @@ from torch import Tensor
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import TAKE_INDICES, Batch, takes_indices
 from ntkexp.tangent.function import FAILURES, NetworkFunction
-from ntkexp.tangent.state import Watch
+from ntkexp.tangent.state import Watch, random_states
 
 Check: TypeAlias = bool | Literal["warn"]
 
@@ -30,6 +31,8 @@ LIMIT, LIMIT_IN_DOUBT = 1e-6, 1e-2
 # How many examples of a batch are looked at, at least (if it has them) and at most; and by which
 # part of their size weights are moved.
 FEWEST, ROWS, MOVED = 8, 16, 0.03
+# Of fewer examples a second look would leave out too many.
+LEAST = 4
 DRAWN = 2**16 + 1
 RANDOM = "it is random; make it deterministic, ask for batch_function=True"
 
@@ -56,27 +59,69 @@ class Fault(NamedTuple):
 
 def check_independent(
     function: NetworkFunction, batch: Batch, check: Check = True, rows: int = ROWS
-) -> None:
+) -> bool | None:
     """Refuse a function that is random or couples the examples of a batch; "warn" only warns.
 
-    It takes two forwards of the first `rows` examples. One example alone shows nothing.
+    It takes two forwards of the first `rows` examples. One example alone shows nothing: None, as
+    where nobody asks; else True where nothing was found.
     """
-    if not (isinstance(check, bool) or check == "warn"):
-        raise UserError(f"check={check!r}: True, False and 'warn' are accepted")
-    usual, way_past = _inside.get()
-    check = usual if check is True else check
+    check, way_past = asked(check)
     if check is False or len(batch) < 2:
-        return
+        return None
     part = batch[: max(FEWEST, min(rows, ROWS))].to(function.device)
     try:
         fault = Trial(function, part, moved(function)).fault()
     except FAILURES:  # weights that the model cannot have, as a matrix that must be positive
         fault = Trial(function, part, {}).fault()
     if fault is None:
-        return
+        return True
     if fault.certain and check is True:
         raise UserError(f"{fault.line}, or go on with {way_past}")
     warnings.warn(fault.line, stacklevel=2)
+    return False
+
+
+def asked(check: Check) -> tuple[Check, str]:
+    """What is asked for here, and how somebody refused may go on."""
+    if not (isinstance(check, bool) or check == "warn"):
+        raise UserError(f"check={check!r}: True, False and 'warn' are accepted")
+    usual, way_past = _inside.get()
+    return usual if check is True else check, way_past
+
+
+class Again:
+    """A second look at a function whose examples were found not to interact: half of them in a
+    batch, each in another place. Of what differs `check_independent` has to say what it is.
+    """
+
+    def __init__(self, function: NetworkFunction, batch: Batch) -> None:
+        self.device, self.outputs = function.device, None
+        self.before = random_states(self.device)
+        if len(batch) >= LEAST:
+            self.rows = elsewhere(len(batch)).to(batch.indices.device)
+            with suppress(UserError):
+                self.outputs = function(batch[self.rows]).detach()
+
+    def agrees(self, values: Tensor) -> bool:
+        """True where the outputs of the whole batch are those of the smaller one."""
+        after = random_states(self.device)
+        if self.outputs is None or not all(map(torch.equal, self.before, after)):
+            return False
+        wanted = values.detach()[self.rows.to(values.device)]
+        return _difference(self.outputs, wanted) <= LIMIT
+
+
+def gates_open(function: NetworkFunction, gates: Iterable[str]) -> bool:
+    """False where a weight is zero that hides what goes on before it."""
+    weights = [p.detach() for name in gates if (p := function.parameters.get(name)) is not None]
+    return not weights or bool(torch.stack(torch._foreach_norm(weights)).all())
+
+
+@cache
+def elsewhere(n: int) -> Tensor:
+    """Half of the rows of a batch of n, FEWEST at most, each in another place than its own."""
+    draws = torch.Generator().manual_seed(n)
+    return _displaced(torch.randperm(n, generator=draws)[: min(n // 2, FEWEST)], draws)
 
 
 class Trial:

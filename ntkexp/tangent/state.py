@@ -56,6 +56,12 @@ def preserve_model_state(model: nn.Module, *, tf32: bool = False) -> Iterator[No
                         buffer.copy_(value)
 
 
+def random_states(device: torch.device) -> list[Tensor]:
+    """The state of torch's random numbers, and of those of a GPU."""
+    gpu = [torch.cuda.get_rng_state(device)] if on_gpu(device) else []
+    return [torch.get_rng_state(), *gpu]
+
+
 @contextmanager
 def _random_state(devices: Iterable[torch.device]) -> Iterator[None]:
     gpus = sorted({d.index for d in devices if on_gpu(d) and d.index is not None})

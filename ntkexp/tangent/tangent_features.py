@@ -25,6 +25,7 @@ from ntkexp.tangent.function import (
     trainable,
 )
 from ntkexp.tangent.independence import Check
+from ntkexp.tangent.kept import Facts, recall, remember
 from ntkexp.tangent.kernel import KernelBuilder, TangentKernel, batch_kernel
 from ntkexp.tangent.memory import blocks
 from ntkexp.tangent.state import preserve_model_state
@@ -79,6 +80,7 @@ class TangentFeatures:
         self.tf32, self.check = tf32, check
         self._function: NetworkFunction | None = None
         self._findings: dict[Hashable, Findings] = {}
+        self._new: dict[Hashable, Facts] = {}  # of forms of inputs that this request began with
 
     def kernel(
         self,
@@ -131,7 +133,11 @@ class TangentFeatures:
         refuse_coupling(self._couplers)
         varied = only_these(self.model, self.parameters)
         with preserve_model_state(self.model, tf32=self.tf32), varied:
+            self._new = {}
             yield
+            for form, facts in self._new.items():
+                remember(self.model, facts, form, self._findings[form])
+            self._new = {}  # what the facts hold is not ours
 
     def _checked(self, batches: list[Batch]) -> CheckedFeatures:
         if not batches:
@@ -140,7 +146,13 @@ class TangentFeatures:
             self._function = NetworkFunction(self.model, self.outputs)
         self._function.parameters = trainable(self.model)  # may be others by now
         largest = max(batches, key=len)
-        findings = self._findings.setdefault(_form(self._function, largest), Findings())
+        form = _form(self._function, largest)
+        if form not in self._findings:
+            facts = Facts(self.model, self.outputs)
+            self._findings[form] = recall(self.model, facts, form)
+            if not self._findings[form].proved:
+                self._new[form] = facts
+        findings = self._findings[form]
         return CheckedFeatures(self._function, largest, self.budget_bytes, self.check, findings)
 
 
