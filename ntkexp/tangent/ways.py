@@ -16,8 +16,8 @@ from torch import Tensor
 
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.factors import Outer
-from ntkexp.tangent.memory import Workspace
-from ntkexp.tangent.positions import Positions, split_features
+from ntkexp.tangent.memory import Workspace, cut
+from ntkexp.tangent.positions import Patches, Positions, split_features
 from ntkexp.tangent.shape import OPERATION, SMALL_PRODUCT, Cost, Shape, lower_blocks, times
 
 JACOBIANS_LEAST_ROWS = 128
@@ -32,6 +32,8 @@ WORTH_HALVING = 256
 # both in common VGG19's 8 x 8 maps take 5 % longer (two threads, n = 100; 10 % on one thread).
 NEAR_BYTES = 5 * 2**20
 CPU_BYTES = 8 * 2**20
+# Patches that are cut out of images at once: more than these are written to fresh memory.
+PATCH_BYTES = 2 * 2**20
 CUDA_BYTES = 512 * 2**20
 BLOCK = 4
 SMALL_AREA = 300
@@ -121,9 +123,13 @@ def _size(side: Outer, groups: int, features: int) -> tuple[int, ...]:
 def jacobian(side: Outer, groups: slice, features: slice, out: Tensor) -> Tensor:
     """The gradients by the weights of some input features, (N, G' O K'), in `out` if they can."""
     n, k = side.v.shape[:2]
-    u = side.u.columns(groups, features)  # (n, G', K', D)
     v = side.v[:, :, groups].transpose(1, 2).flatten(2, 3)  # (n, G', k O, D)
-    torch.bmm(v.flatten(0, 1), u.flatten(0, 1).transpose(1, 2), out=out.flatten(0, 1))
+    step = n
+    if isinstance(side.u, Patches):
+        step = max(1, PATCH_BYTES // (out[0, :, 0].numel() * v.shape[3] * v.element_size()))
+    for part in cut(n, step):
+        u = side.u.part(part).columns(groups, features)  # (n', G', K', D)
+        torch.bmm(v[part].flatten(0, 1), u.flatten(0, 1).mT, out=out[part].flatten(0, 1))
     if out.shape[1] > 1:
         out = out.view(n, out.shape[1], k, -1).transpose(1, 2)
     return out.reshape(n * k, -1)
