@@ -22,7 +22,7 @@ from ntkexp.tangent.memory import (
     in_huge_pages,
     refuse_beyond_memory,
 )
-from ntkexp.tangent.shape import Cost, Shape, lower_blocks, mirror, times
+from ntkexp.tangent.shape import STRIPE, Cost, Shape, lower_blocks, mirror, times
 from ntkexp.tangent.ways import WAYS, Jacobians, Way
 
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
@@ -190,6 +190,10 @@ class KernelBuilder:
         """Mirror the layers of which only the lower half was computed, and add up the total."""
         if not kernel.layers and halved:
             mirror(kernel.gram)
+        elif halved and len(kernel.gram) <= STRIPE:  # all at once: a small one is quickly done
+            lower = torch.stack([*kernel.layers.values()]).tril_()
+            lower += lower.tril(-1).mT
+            kernel.layers, halved = dict(zip(kernel.layers, lower, strict=True)), ()
         for name, gram in kernel.layers.items():
             if name in halved:
                 mirror(gram)
@@ -244,6 +248,13 @@ def _add_direct(gram: Tensor, left: Factor, right: Factor | None, workspace: Wor
     """gram += the products of gradients outright, some parameters at a time."""
     room = min(workspace.limit_bytes, near_bytes(gram))
     most = max(1, room // (max(gram.shape) * gram.element_size()))
+    pairs = gram.numel() if right is not None else len(gram) * (len(gram) + 1) // 2
+    cost = Cost(2.0 * pairs * left.parameters, len(gram) * left.parameters * gram.element_size())
+    if right is None and isinstance(left, Direct) and left.parameters <= min(most, LONGEST):
+        rows = left.values.flatten(0, 1)
+        for r, c in lower_blocks(len(gram), LEAST_ROWS):
+            gram[r, c].addmm_(rows[r], rows[c].t())
+        return cost
     given = [left] if right is None else [left, right]
     sides = [side for side in given if not isinstance(side, Outer)]
     if len(sides) < len(given) or len({*map(type, sides)}) > 1:
@@ -254,10 +265,8 @@ def _add_direct(gram: Tensor, left: Factor, right: Factor | None, workspace: Wor
         for parts in zip(*shorter, strict=True):
             for r, c in blocks:
                 gram[r, c].addmm_(parts[0][r], parts[-1][c].t())
-    pairs = gram.numel() if right is not None else len(gram) * (len(gram) + 1) // 2
     formed = sum(side.flops for side in sides if isinstance(side, Tied))
-    passed = len(gram) * left.parameters * gram.element_size()
-    return Cost(formed + 2.0 * pairs * left.parameters, passed)
+    return replace(cost, flops=cost.flops + formed)
 
 
 def batch_kernel(
