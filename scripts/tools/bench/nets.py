@@ -4,6 +4,7 @@
     python scripts/tools/bench/nets.py --out outputs/bench --missing    those it has no row of
     python scripts/tools/bench/nets.py --net resnet18 --rounds 5
     python scripts/tools/bench/nets.py --net resnet18@224 mobilenet_v2@224 efficientnet_b0@224
+    OMP_NUM_THREADS=1 python scripts/tools/bench/nets.py --small --cpu-seconds     few inputs
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole
@@ -35,6 +36,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.report.sheets import read_timings
+from ntkexp.scripts.tools.bench import small_networks
 from ntkexp.scripts.tools.bench.networks import NETS, built
 from ntkexp.scripts.tools.bench.peers import in_turns, of_loops
 from ntkexp.scripts.tools.bench.timings import commit, write_timings
@@ -47,6 +49,8 @@ TABLE = "nets"
 QUICK_SECONDS, SLOW_SECONDS = 0.5, 60
 # Neither convolutions nor attention: not slower is what is asked.
 PLAIN = ("lstm", "gru", "regression")
+# Of small networks, by outputs and inputs; 1 elsewhere. VGG11 has 10 inputs.
+SMALL_GOALS = {"1-8": 0.9, "10-10": 7.0}
 
 
 @dataclass
@@ -73,7 +77,7 @@ class Row:
 
 
 def measured(name: str, rounds: int, clock: Callable[[], float]) -> Row:
-    model, inputs = built(name)
+    model, inputs = (small_networks.built if name in small_networks.CASES else built)(name)
 
     def ours() -> object:
         return tangent_kernel(model, inputs)
@@ -120,6 +124,8 @@ def _rounds(rounds: int, seconds: float) -> int:
 def goal(name: str, gflop_ratio: float) -> float:
     if name.endswith("@224"):
         return float("nan")
+    if name in small_networks.CASES:
+        return SMALL_GOALS.get(name.partition("-")[2], 1.0)
     return 1.0 if name in PLAIN else max(1.0, min(3.0, 0.6 * gflop_ratio))
 
 
@@ -172,7 +178,8 @@ def shown(row: Row) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--net", nargs="+", choices=NETS, default=[*NETS])
+    parser.add_argument("--net", nargs="+", choices=[*NETS, *small_networks.CASES])
+    parser.add_argument("--small", action="store_true", help="small networks with few inputs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--cpu-seconds",
@@ -195,7 +202,8 @@ def main() -> None:
     has: set[str] = set()
     if options.missing and TABLE in (kept := read_timings(options.out)):
         has = {*kept[TABLE]["net"]}
-    for name in (name for name in options.net if name not in has):
+    nets = options.net or [*(small_networks.CASES if options.small else NETS)]
+    for name in (name for name in nets if name not in has):
         row = measured(name, options.rounds, clock)
         print(shown(row), flush=True)
         if options.out is not None:

@@ -15,8 +15,11 @@ EXAMPLES, CLASSES = 8, 10
 class GPT(nn.Module):
     """Two blocks, causal, with the embedding as the last layer's weight too."""
 
-    def __init__(self, words: int = 64, width: int = 64, length: int = 32) -> None:
+    def __init__(
+        self, words: int = 64, width: int = 64, length: int = 32, outputs: int = CLASSES
+    ) -> None:
         super().__init__()
+        self.outputs = outputs
         self.embed, self.place = nn.Embedding(words, width), nn.Embedding(length, width)
         layer = nn.TransformerEncoderLayer(
             width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
@@ -31,15 +34,22 @@ class GPT(nn.Module):
         mask = nn.Transformer.generate_square_subsequent_mask(length, device=tokens.device)
         x = self.blocks(x, mask=mask.to(x), is_causal=True)
         logits: Tensor = self.head(self.norm(x[:, -1]))
-        return logits[:, :CLASSES]
+        return logits[:, : self.outputs]
 
 
 class Recurrent(nn.Module):
     """An LSTM or a GRU with a linear layer on its last output."""
 
-    def __init__(self, kind: type[nn.LSTM] | type[nn.GRU]) -> None:
+    def __init__(
+        self,
+        kind: type[nn.LSTM] | type[nn.GRU],
+        width: int = 64,
+        layers: int = 1,
+        outputs: int = CLASSES,
+    ) -> None:
         super().__init__()
-        self.inner, self.head = kind(32, 64, batch_first=True), nn.Linear(64, CLASSES)
+        self.inner = kind(32, width, layers, batch_first=True)
+        self.head = nn.Linear(width, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         head: Tensor = self.head(self.inner(x)[0][:, -1])
