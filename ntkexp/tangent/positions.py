@@ -131,6 +131,27 @@ class Patches(Positions):
         size = (*image.shape[:2], *self.kernel, *self.output)
         return image.as_strided(size, strides, image.storage_offset())
 
+    def correlated(self, groups: slice, v: Tensor) -> Tensor:
+        """sum_d v_d u_d^T of some groups, (n, G', 1, K), from v (n, G', 1, D): the gradient by its
+        weight of a convolution of all examples side by side, each group on its own."""
+        n, together = v.shape[:2]
+        image = self.image.reshape(n, self.blocks, -1, *self.image.shape[2:])[:, groups]
+        weight = image.new_empty(n * together, image.shape[2], *self.kernel)
+        gradient: Tensor = torch.ops.aten.convolution_backward(
+            v.reshape(1, n * together, *self.output),
+            image.reshape(1, -1, *self.image.shape[2:]),
+            weight,
+            None,
+            self.stride,
+            self.padding,
+            self.dilation,
+            False,
+            [0] * len(self.kernel),
+            n * together,
+            [False, True, False],
+        )[1]
+        return gradient.view(n, together, 1, -1)
+
     def part(self, examples: slice) -> Self:
         return replace(self, image=self.image[examples])
 

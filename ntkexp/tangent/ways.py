@@ -128,7 +128,13 @@ def jacobian(side: Outer, groups: slice, features: slice, out: Tensor) -> Tensor
     if isinstance(side.u, Patches):
         step = max(1, PATCH_BYTES // (out[0, :, 0].numel() * v.shape[3] * v.element_size()))
     for part in cut(n, step):
-        u = side.u.part(part).columns(groups, features)  # (n', G', K', D)
+        inputs = side.u.part(part)
+        # Depthwise, and one output: a product of one row each.
+        whole = v.shape[2] == 1 and features == slice(0, side.u.features)
+        if whole and isinstance(inputs, Patches) and not on_gpu(v.device):
+            out[part] = inputs.correlated(groups, v[part])
+            continue
+        u = inputs.columns(groups, features)  # (n', G', K', D)
         torch.bmm(v[part].flatten(0, 1), u.flatten(0, 1).mT, out=out[part].flatten(0, 1))
     if out.shape[1] > 1:
         out = out.view(n, out.shape[1], k, -1).transpose(1, 2)
