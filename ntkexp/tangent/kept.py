@@ -85,24 +85,30 @@ class _Kept:
     findings: dict[Hashable, Findings] = field(default_factory=dict)
 
 
-_of_modules: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
+# A few for each module, the newest last: several outputs or parameters may be asked for in turns.
+_of_modules: WeakKeyDictionary[nn.Module, list[_Kept]] = WeakKeyDictionary()
+MOST = 4
+
+
+def _kept(model: nn.Module, facts: Facts) -> _Kept | None:
+    found = (k for k in _of_modules.get(model, ()) if not k.gone and k.values == facts.values)
+    return next(found, None)
 
 
 def recall(model: nn.Module, facts: Facts, form: Hashable) -> Findings:
     """What is kept of a model on inputs of one form; nothing, if any fact differs."""
-    kept = _of_modules.get(model)
-    if kept is None or kept.gone or kept.values != facts.values:
-        return Findings()
-    return kept.findings[form].copy() if form in kept.findings else Findings()
+    kept = _kept(model, facts)
+    found = kept and kept.findings.get(form)
+    return found.copy() if found else Findings()
 
 
 def remember(model: nn.Module, facts: Facts, form: Hashable, findings: Findings) -> None:
-    kept = _of_modules.get(model)
-    if kept is None or kept.gone or kept.values != facts.values:
+    kept = _kept(model, facts)
+    if kept is None:
         kept = _Kept(facts.values, [])
         try:
             kept.objects += [ref(value, kept.gone.append) for value in facts.objects]
         except TypeError:  # something that has no weak references
             return
-        _of_modules[model] = kept
+        _of_modules[model] = [*_of_modules.get(model, [])[1 - MOST :], kept]
     kept.findings[form] = findings.copy()

@@ -170,6 +170,14 @@ def test_random_numbers_are_found_at_the_second_call() -> None:
         tangent_kernel(net, inputs)
 
 
+def test_two_choices_of_outputs_in_turns_are_both_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, inputs = known()
+    kernels = [tangent_kernel(net, inputs, outputs=[c]).gram for c in (0, 1)]
+    monkeypatch.setattr(features, "check_independent", _unwanted)
+    for c in (0, 1):
+        assert torch.equal(tangent_kernel(net, inputs, outputs=[c]).gram, kernels[c])
+
+
 def test_kernels_of_later_calls_are_exact() -> None:
     net, inputs = known()
     with torch.no_grad():
