@@ -120,8 +120,13 @@ def _written(path: Path) -> int:
     """A new file that this process holds, with what it says of its owner; its descriptor."""
     owner = {"host": socket.gethostname(), "kernel": kernel(), "pid": os.getpid(), "pids": pids()}
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-    _flock(descriptor, fcntl.LOCK_EX)
-    os.write(descriptor, json.dumps(owner).encode())
+    try:
+        _flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, json.dumps(owner).encode())
+    except OSError:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -199,6 +200,42 @@ def test_where_files_cannot_be_locked_their_age_decides(
     os.utime(path, (0, time.time() - SILENT_SECONDS - 30))
     assert not is_locked(path)
     Lock(path).take()
+
+
+def test_without_links_one_of_two_is_refused_and_what_died_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*arguments: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    path = tmp_path / "lock"
+    lock = Lock(path)
+    lock.take()
+    with pytest.raises(RunTakenError):
+        Lock(path).take(grace_seconds=0)
+    lock.release()
+    process(path).communicate()
+    Lock(path).take()
+    assert f'"pid": {os.getpid()}' in path.read_text()
+
+
+def test_a_lock_that_cannot_be_written_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are no links it is written in its place."""
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def unsupported(*arguments: object) -> None:
+        monkeypatch.setattr(os, "write", full)
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    with pytest.raises(UserError, match="No space left"):
+        Lock(tmp_path / "lock").take()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
