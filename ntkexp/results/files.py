@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
@@ -41,8 +42,13 @@ def replacing(path: Path) -> Iterator[Path]:
     # Random: two containers on one disk may have the same process id. Made here, for where others
     # may write to the folder, a link of theirs at this name would be followed.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    held = None
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        with contextlib.suppress(OSError):
+            _remove_abandoned(path)
+        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        with contextlib.suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX)  # shows that its writer lives
         yield temporary
         sync(temporary)
         temporary.replace(path)
@@ -52,6 +58,25 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if held is not None:
+            os.close(held)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of this file: the temporary ones that nobody holds."""
+    for name in os.listdir(path.parent):
+        if name.startswith(f".{path.name}.") and name.endswith(".tmp"):
+            with contextlib.suppress(OSError):
+                _remove_unheld(path.with_name(name))
+
+
+def _remove_unheld(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    finally:
+        os.close(descriptor)
 
 
 def write_text(path: Path, text: str) -> None:
