@@ -119,7 +119,7 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
         if code < 0:
             # Killed when its work was done, perhaps before it had tidied up.
             tidy(job.folder)
-    elif code == DONE and status["state"] == "running":
+    elif code == DONE:
         job.outcome = Outcome.finished  # and another command has begun to do it again
     elif code == TAKEN:
         job.outcome, job.reason = Outcome.elsewhere, message

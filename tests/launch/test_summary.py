@@ -7,7 +7,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from ntkexp.compose.plan import Plan
-from ntkexp.launch.job import Job, Outcome, summary
+from ntkexp.launch.job import Job, Outcome, set_outcome, summary
 
 
 def test_a_job_that_failed_has_one_line_however_long_its_reason() -> None:
@@ -22,3 +22,10 @@ def test_a_job_that_failed_has_one_line_however_long_its_reason() -> None:
         "3 jobs: 1 finished, 1 done already, 1 failed",
         "  seed=2  failed  no images found  outputs/2/log.txt",
     ]
+
+
+def test_a_run_that_another_sweep_is_doing_again_was_finished_all_the_same(tmp_path: Path) -> None:
+    """The other has thrown its status away, and has none yet."""
+    job = Job("seed=1", Plan(config=OmegaConf.create({"rerun": True}), folder=tmp_path))
+    set_outcome(job, 0, "", stopping=False)
+    assert job.outcome is Outcome.finished
