@@ -19,7 +19,7 @@ import pyarrow as pa
 from ntkexp.config import FOLDER_NAME
 from ntkexp.errors import UserError
 from ntkexp.results.commits import StoredFile
-from ntkexp.results.files import make_folder, write_text
+from ntkexp.results.files import make_folder, read_checked, write_text
 from ntkexp.results.folders import runs
 from ntkexp.results.reading import (
     TableFile,
@@ -101,7 +101,7 @@ def size_bytes(reference: Path) -> int:
 
 def _whole(file: TableFile) -> pa.Table:
     read_table(file)  # as it was published, or refused
-    return table_of(file.path.read_bytes())
+    return table_of(read_checked(file.path, None))
 
 
 def _copy(
@@ -126,7 +126,7 @@ def _copy(
             rules[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
     if rules:
         write_text(copy / "thinned.json", json.dumps(rules, indent=1) + "\n")
-    config = (folder / "config.yaml").read_text(encoding="utf-8")
+    config = read_checked(folder / "config.yaml", None).decode()
     write_text(copy / "config.yaml", without_folders(config))
     listed["config.yaml"] = _facts(copy / "config.yaml")
     if (card := read_card(folder)) is not None:
@@ -139,12 +139,12 @@ def _copy(
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    stored = StoredFile.of_bytes(path.read_bytes(), path.name)
+    stored = StoredFile.of_bytes(read_checked(path, None), path.name)
     return {"bytes": stored.size_bytes, "sha256": stored.sha256}
 
 
 def _provenance(folder: Path) -> str:
-    lives = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["lives"]
+    lives = json.loads(read_checked(folder / "provenance.json", None))["lives"]
     for life in lives:
         life.pop("host", None)
     return json.dumps({"lives": [_cut(life) for life in lives]}, indent=1) + "\n"
