@@ -64,10 +64,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left of this file: the temporary ones that nobody holds."""
-    for name in os.listdir(path.parent):
-        if name.startswith(f".{path.name}.") and name.endswith(".tmp"):
+    for beside in path.parent.iterdir():
+        if beside.name.startswith(f".{path.name}.") and beside.name.endswith(".tmp"):
             with contextlib.suppress(OSError):
-                _remove_unheld(path.with_name(name))
+                _remove_unheld(beside)
 
 
 def _remove_unheld(path: Path) -> None:

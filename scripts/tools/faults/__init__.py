@@ -1,1 +1,1 @@
-"""The parts of torture.py: disturbed lives of real runs, and what became of them."""
+"""A campaign of faults at the system calls of real commands; campaign.py has the command."""

@@ -1,228 +1,112 @@
-"""One campaign: a work, its faults, the same command again until it is done, and the verdict."""
+"""Disturbs real commands at their system calls, and counts what is lost.
+
+    python scripts/tools/faults/campaign.py 300                 trials, a second or two each
+    python scripts/tools/faults/campaign.py 30 --kind killed    one kind alone
+    python scripts/tools/faults/campaign.py --only killed/17    one trial again, and all it said
+
+A trial runs a command (`works.py`) below a preload (`faults.c`) that kills, stops, delays or fails
+it at one of its calls on files of outputs/; then the same command is given again until it is done,
+and what it leaves is compared with what an undisturbed life leaves (`verdict.py`). The same seed
+draws the same faults. Exits with 1 if anything was wrong, with 77 where no call can be met.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import shutil
-import signal
-import time
+import subprocess
+import sys
+import tempfile
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ntkexp.scripts.tools.faults.lives import TRACEBACK, Ending, Life
-from ntkexp.scripts.tools.faults.verdict import Verdict, compare, compare_loaded, files
-from ntkexp.scripts.tools.faults.watch import Fault, Operation
-from ntkexp.scripts.tools.faults.works import JOBS_OF_SWEEP, Reference, Work
-
-# How often somebody gives the same command again before they call it broken.
-PATIENCE = 6
-# The stale time of another machine's lock in campaigns: what takes a quarter of an hour elsewhere.
-SILENT_SECONDS = 0.6
-ERRORS = ("ENOSPC", "EIO", "EROFS")
-SIGNALS = ("SIGINT", "SIGTERM")
+SKIPPED = 77
+WRONG = ("lost", "doubled", "changed", "leftover", "traceback", "hung", "stuck", "unclear")
 
 
-class Skipped(Exception):
-    """This user or this machine does not allow the campaign."""
+def main(words: Sequence[str] | None = None) -> int:
+    options = _options(words)
+    if "FAULTS" not in os.environ:
+        return _below_the_preload()
+    # Here alone: what torch loads is loaded below the preload.
+    from ntkexp.scripts.tools.faults.kinds import KINDS
+    from ntkexp.scripts.tools.faults.lives import compose_once
+    from ntkexp.scripts.tools.faults.trial import Trial
+    from ntkexp.scripts.tools.faults.works import References
+
+    compose_once()
+    top = Path(os.environ["FAULTS"])
+    references = References(top, options.seed)
+    totals: dict[str, Counter[str]] = {}
+    met: dict[str, set[str]] = {}
+    every = range(options.trials)
+    names = [f"{kind}/{number}" for number in every for kind in options.kind or KINDS]
+    for name in [options.only] if options.only else names[: options.trials]:
+        kind, number = name.split("/")
+        carry_out, works = KINDS[kind]
+        round_, turn = divmod(int(number), len(works))
+        work, rng = works[turn], random.Random(f"{options.seed}/{name}")
+        trial = Trial(work, references, references.spread(kind, work, round_), top / "trial", rng)
+        try:
+            carry_out(trial)
+        except Exception:
+            trial.count("unclear", "the campaign broke: " + traceback.format_exc())
+        total = totals.setdefault(kind, Counter())
+        total.update(trial.counts, trials=1)
+        met.setdefault(work, set()).update(trial.met)
+        if options.only or any(trial.counts[column] for column in WRONG):
+            print(f"{name}, {work} (--seed {options.seed})", *trial.notes, sep="\n  ", flush=True)
+        shutil.rmtree(top / "trial")
+    _print_table(totals)
+    for work, places in met.items():
+        there = {call.place for call in references.of(work).calls}
+        print(f"{work}: {len(places & there)} of {len(there)} places", flush=True)
+    return int(any(total[column] for total in totals.values() for column in WRONG))
 
 
-@dataclass
-class Campaign:
-    kind: str
-    seed: str
-    home: Path
-    references: Mapping[str, Reference]
-    images: tuple[Path, Path]
-    counts: Counter[str] = field(default_factory=Counter)
-    hits: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-    put_there: set[str] = field(default_factory=set)
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("trials", type=int, nargs="?", default=100)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--kind", action="append", metavar="KIND")
+    parser.add_argument("--only", metavar="KIND/NUMBER", help="this one trial")
+    return parser.parse_args(words)
 
-    def __post_init__(self) -> None:
-        self.rng = random.Random(self.seed)
-        self.home.mkdir(parents=True)
-        self.silent_seconds: float | None = None
-        self._counted = 0
-        self._lives: list[Life] = []
 
-    @property
-    def outputs(self) -> Path:
-        return self.home / "outputs"
+def _below_the_preload() -> int:
+    """This command again in a process that faults.c watches."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or sys.platform != "linux":
+        print("skipped: needs Linux and a C compiler, to stand between a command and its calls")
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        library = Path(folder, "faults.so")
+        source = Path(__file__).with_name("faults.c")
+        subprocess.run(
+            [compiler, "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True
+        )
+        environment = {
+            "LD_PRELOAD": str(library),
+            "FAULTS": folder,
+            "OMP_NUM_THREADS": "1",  # lives run side by side
+            "NTKEXP_REFERENCE": "",
+            "NTKEXP_CACHE": f"{folder}/cache",
+        }
+        return subprocess.run([sys.executable, *sys.argv], env=os.environ | environment).returncode
 
-    def reference(self, work: Work, data: int = 0) -> Reference:
-        return self.references[work.name if data == 0 else f"{work.name}, other data"]
 
-    # Lives
+def _print_table(totals: dict[str, Counter[str]]) -> None:
+    columns = ("trials", "faults", *WRONG)
+    rows = [(kind, *(total[column] for column in columns)) for kind, total in totals.items()]
+    rows.append(("all", *(sum(total[column] for total in totals.values()) for column in columns)))
+    print(f"| kind | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|", sep="\n")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |")
 
-    def life(self, words: tuple[str, ...], **how: Any) -> Life:
-        how.setdefault("environment", self.environment(0))
-        life = Life(words, self.home, silent_seconds=self.silent_seconds, **how)
-        self._lives.append(life)
-        return life
 
-    def close(self) -> None:
-        """End what a campaign that broke off may have left running, and forget its files."""
-        for life in self._lives:
-            life.kill()
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        shutil.rmtree(self.home, ignore_errors=True)
-
-    def environment(self, data: int) -> dict[str, str]:
-        cache = self.images[0].with_name("cache")
-        return {"NTKEXP_DATA": str(self.images[data]), "NTKEXP_CACHE": str(cache)}
-
-    def live(self, words: tuple[str, ...], **how: Any) -> Ending:
-        """One life to its end, judged by what it says and leaves in the logs."""
-        life = self.life(words, **how)
-        life.start()
-        return self.judge(life)
-
-    def judge(self, life: Life, *, strays: bool = True) -> Ending:
-        ending = life.end(strays=strays)
-        # Every job of a sweep has a line of its own, and the sweep another.
-        jobs = JOBS_OF_SWEEP if "-m" in life.words else 1
-        life.forget()
-        for hit in ending.hits[:1]:
-            self.hits[hit.where] += 1
-            self.counts["faults"] += 1
-        tracebacks = ending.tracebacks + self._tracebacks_in_logs()
-        before = self.counts["tracebacks"]
-        if ending.hung:
-            self.count("hangs", f"no end within the time: {life.fault}")
-        if tracebacks:
-            self.counts["tracebacks"] = before + tracebacks
-            where = ending.err.strip().splitlines() or ["in a log or traceback.txt"]
-            self.notes.append(f"traceback ({life.fault}, code {ending.code}): {where[-1][:200]}")
-        elif ending.code == 2 and len(ending.err.strip().splitlines()) > 2 + jobs:
-            self.count("unclear", f"more than three lines a job: {ending.err.strip()[:400]}")
-        return ending
-
-    def _tracebacks_in_logs(self) -> int:
-        """The number of new tracebacks in log.txt and traceback.txt of all runs."""
-        count = 0
-        # Another life may work on the run, and its folders come and go; os.walk lets them.
-        for folder, _, names in os.walk(self.outputs):
-            for name in names:
-                if name.endswith(".txt"):
-                    with suppress(FileNotFoundError):
-                        text = Path(folder, name).read_text(errors="replace")
-                        count += text.count(TRACEBACK)
-        new, self._counted = max(0, count - self._counted), count
-        return new
-
-    def until_finished(self, work: Work, *, rerun: bool = False, **how: Any) -> bool:
-        """Run the same command again, as often as somebody would."""
-        ending = None
-        for _ in range(PATIENCE):
-            ending = self.live(self.words(work, rerun=rerun), **how)
-            if ending.code == 0:
-                return True
-            if self.silent_seconds is not None:
-                time.sleep(self.silent_seconds)
-        assert ending is not None
-        lines = (ending.err.strip() or ending.out.strip()).splitlines() or [""]
-        self.count("stuck", f"still code {ending.code} after {PATIENCE} times: {lines[-1][:200]}")
-        return False
-
-    # Verdicts
-
-    def count(self, column: str, note: str) -> None:
-        self.counts[column] += 1
-        self.notes.append(note)
-
-    def compare(self, work: Work, data: int = 0) -> None:
-        whole = self.reference(work, data).home / "outputs"
-        self.take_in(compare(self.outputs, whole, frozenset(self.put_there)))
-
-    def compare_loaded(self, work: Work) -> str:
-        verdict, refusal = compare_loaded(self.outputs, self.reference(work).home / "outputs")
-        self.take_in(verdict)
-        return refusal
-
-    def take_in(self, verdict: Verdict) -> None:
-        for column in ("lost", "doubled", "differing", "left_over", "tracebacks"):
-            self.counts[column] += getattr(verdict, column)
-        self.notes += verdict.notes
-
-    # Draws
-
-    def pick_work(self, *names: str) -> Work:
-        chosen = [r.work for name, r in self.references.items() if name == r.work.name]
-        if names:
-            chosen = [work for work in chosen if work.name in names]
-        work = self.rng.choice(chosen)
-        self.notes.append(f"work: {work.name}")
-        return work
-
-    def moment(self, done: list[Operation]) -> int:
-        """An operation: any, or one of those that have a name of their own, equally often."""
-        if self.rng.random() < 0.5:
-            return self.rng.randint(1, len(done))
-        named: dict[str, list[int]] = {}
-        for operation in done:
-            named.setdefault(operation.where, []).append(operation.number)
-        return self.rng.choice(named[self.rng.choice(sorted(named))])
-
-    def signals(self) -> tuple[str, ...]:
-        return tuple(self.rng.choices(SIGNALS, k=self.rng.choice((1, 2, 2, 3))))
-
-    def words(self, work: Work, *, rerun: bool = False) -> tuple[str, ...]:
-        """The work's command at any pace: the run is the same."""
-        return work.at(self.rng.choice(work.paces), rerun=rerun)
-
-    def disturbed(
-        self, work: Work, action: str, *, rerun: bool = False
-    ) -> tuple[tuple[str, ...], Fault]:
-        """A command, and a fault at an operation drawn among those of its undisturbed life."""
-        words = self.words(work, rerun=rerun)
-        at = self.moment(self.reference(work).operations[words])
-        root = work.sweep and (action == "signals" or self.rng.random() < 0.3)
-        fault = Fault(at, action, root=root)
-        if action == "error":
-            lasting = self.rng.random() < 0.5
-            fault = replace(fault, error=self.rng.choice(ERRORS), lasting=lasting, root=False)
-        if action == "signals":
-            # What a signal asks for is a commit: half of the time it is killed in that.
-            later = self.rng.choice((0, self.rng.randint(1, 40)))
-            fault = replace(fault, signals=self.signals(), killed_after=later)
-        self.notes.append(f"{fault}, {words[-1]}")
-        return words, fault
-
-    # What stands before a fault
-
-    def start_finished(self, work: Work) -> None:
-        """Put the results here as if the work had been done, undisturbed."""
-        whole = self.reference(work).home / "outputs"
-        shutil.copytree(whole, self.outputs, dirs_exist_ok=True)
-
-    def start_interrupted(self, work: Work) -> bool:
-        """Kill the work when there is something to go on from; True if it came to that."""
-        words = work.at(work.paces[0])
-        done = self.reference(work).operations[words]
-        late = [o.number for o in done if o.number > len(done) // 4]
-        ending = self.live(words, fault=Fault(self.rng.choice(late), "kill", root=work.sweep))
-        return ending.code == -signal.SIGKILL
-
-    def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Every file below the outputs, and what is in it."""
-        for name in files(self.outputs):
-            if (self.outputs / name).is_file():
-                yield name, (self.outputs / name).read_bytes()
-
-    def some_file(self, *patterns: str) -> Path | None:
-        """A file of some run, alike likely whether there are many of its kind or one."""
-        kinds: dict[str, list[Path]] = {}
-        for name in files(self.outputs):
-            path = self.outputs / name
-            if path.is_file() and any(path.match(pattern) for pattern in patterns or ("*",)):
-                kinds.setdefault(Operation(0, "", name).where, []).append(path)
-        if not kinds:
-            return None
-        return self.rng.choice(sorted(kinds[self.rng.choice(sorted(kinds))]))
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,17 +1,19 @@
-"""Lives of the real command line: forks of this process, which has everything imported."""
+"""Lives of real commands: forks of this process, with everything imported, and their faults."""
 
 from __future__ import annotations
 
 import copy
 import ctypes
+import errno
 import os
-import resource
+import select
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,156 +21,141 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import DictConfig
 
 from ntkexp.cli import main
-from ntkexp.scripts.tools.faults import machines
-from ntkexp.scripts.tools.faults.watch import Fault, Operation, Watch, operations
+from ntkexp.scripts.tools import keep_reference
 
 # Far beyond any undisturbed one, also on a busy machine.
 LIMIT_SECONDS = 120.0
-POLL_SECONDS = 0.004
+POLL_SECONDS = 0.005
+ACTIONS = ("kill", "fail", "delay", "signal")  # in the order of faults.c
+FOR_EVER = 1 << 40
 TRACEBACK = "Traceback (most recent call last)"
-ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <sys/prctl.h>
+_numbers = count()
 
 
-@dataclass
+@dataclass(frozen=True)
+class Rule:
+    """What meets a call: each numbered from `at` to `until`, or such a `call` on such a `path`."""
+
+    action: str
+    at: int = 1
+    until: int = FOR_EVER
+    # An errno, milliseconds, or a signal.
+    value: int = 0
+    # True: a signal goes to the process that was started, in a sweep the launcher.
+    root: bool = False
+    call: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        value = errno.errorcode[self.value] if self.action == "fail" else self.value
+        which = self.at if self.until == self.at else f"{self.at} and after"
+        return f"{self.action} {value} at {which} {self.call} {self.path}".strip()
+
+    def words(self) -> tuple[object, ...]:
+        """What faults_rule of faults.c takes."""
+        calls = ctypes.c_long(self.at), ctypes.c_long(self.until)
+        numbers = ACTIONS.index(self.action), self.value, int(self.root)
+        return *calls, *numbers, self.call.encode(), self.path.encode()
+
+
+@dataclass(frozen=True)
+class Call:
+    number: int
+    name: str
+    path: str
+    # The action of the rule that met it.
+    hit: str
+
+    @property
+    def place(self) -> str:
+        """The call and what it is about, alike for every run, commit and life."""
+        parts = Path(self.path).parts
+        if len(parts) < 3:
+            return f"{self.name} {'/'.join(parts[:1])}"
+        words = ".".join(parts[2:]).split(".")
+        return f"{self.name} " + ".".join(word for word in words if word.isalpha())
+
+
+@dataclass(frozen=True)
 class Ending:
     code: int
     out: str
     err: str
-    operations: list[Operation]
-    seconds: float
-    hung: bool = False
-
-    @property
-    def hits(self) -> list[Operation]:
-        return [operation for operation in self.operations if operation.hit]
-
-    @property
-    def tracebacks(self) -> int:
-        return (self.out + self.err).count(TRACEBACK)
+    calls: list[Call]
+    hung: bool
 
 
-@dataclass
 class Life:
-    """One process of `ntkexp WORD...` in folder `home`, whose results go to `home`/outputs."""
+    """A command that has been started in `home`; what it writes to `home`/outputs is watched."""
 
-    words: tuple[str, ...]
-    home: Path
-    fault: Fault = field(default_factory=Fault)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    # No file may grow beyond this; the write that would is cut short and the next fails.
-    largest_file_bytes: int | None = None
-    # here | container | elsewhere: see machines.py.
-    machine: str = "here"
-    # The age at which another machine's lock is stale, in place of the program's own.
-    silent_seconds: float | None = None
-
-    def start(self) -> None:
-        self._files = {name: self.home / f".{name}" for name in ("out", "err", "operations")}
-        for number in range(100):
-            if not any(file.exists() for file in self._files.values()):
-                break
-            self._files = {name: self.home / f".{name}{number}" for name in self._files}
-        for file in self._files.values():
+    def __init__(self, words: Sequence[str], home: Path, rules: Sequence[Rule] = ()) -> None:
+        self.words, self.rules = words, rules
+        number = next(_numbers)
+        self._files = [home.parent / f"{number}.{name}" for name in ("out", "err", "calls")]
+        for file in self._files:
             file.touch()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self.began = time.monotonic()
+        # Every process of this life holds the other end: its end is theirs.
+        self._alive, theirs = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            self._live()
+            self._live(home)
+        os.close(theirs)
 
-    def operations_so_far(self) -> list[Operation]:
-        return operations(self._files["operations"])
+    def calls(self) -> list[Call]:
+        """The calls so far, in order."""
+        calls = []
+        for line in self._files[2].read_text(errors="replace").splitlines():
+            number, name, path, hit = line.split("\t")
+            calls.append(Call(int(number), name, path, hit and ACTIONS[int(hit)]))
+        return sorted(calls, key=lambda call: call.number)
 
-    def send(self, number: signal.Signals) -> None:
-        if not self._poll():
-            os.kill(self.pid, number)
-
-    def stopped(self) -> bool:
-        """True if the process, or one of its children, has been stopped."""
-        return any(_state(pid) == "T" for pid in self.members())
-
-    def go_on(self) -> None:
-        for pid in self.members():
-            if _state(pid) == "T":
-                os.kill(pid, signal.SIGCONT)
-
-    def members(self) -> list[int]:
-        return [pid for pid in _processes() if _session(pid) == self.pid and _state(pid) != "Z"]
-
-    def wait_until(self, condition: str, limit: float = LIMIT_SECONDS) -> bool:
-        """Wait until it is `stopped`, has `begun` or `ended`; True if it came to that."""
-        deadline = time.monotonic() + limit
-        while time.monotonic() < deadline:
-            if self._poll():
-                return condition == "ended"
-            if condition == "stopped" and self.stopped():
-                return True
-            if condition == "begun" and self.operations_so_far():
-                return True
-            time.sleep(POLL_SECONDS)
-        return False
-
-    def end(self, *, strays: bool = True) -> Ending:
-        """Wait for the end, and with `strays` for that of jobs whose launcher was killed."""
-        hung = not self.wait_until("ended")
+    def wait_until(self, action: str) -> bool:
+        """Wait until it has met this fault; False if the life ended without."""
         deadline = time.monotonic() + LIMIT_SECONDS
-        while strays and not hung and self.members():
-            time.sleep(POLL_SECONDS)
-            hung = time.monotonic() > deadline
+        while time.monotonic() < deadline and not any(c.hit == action for c in self.calls()):
+            if select.select([self._alive], [], [], POLL_SECONDS)[0]:
+                return False
+        return True
+
+    def end(self) -> Ending:
+        """Wait for the end of all its processes, also of jobs whose launcher was killed."""
+        hung = not select.select([self._alive], [], [], LIMIT_SECONDS)[0]
         if hung:
-            self.kill()
-        done = operations(self._files["operations"])
-        out, err = (self._files[name].read_text(errors="replace") for name in ("out", "err"))
-        seconds = time.monotonic() - self.began
-        return Ending(self._code or 0, out, err, done, seconds, hung)
+            os.killpg(self.pid, signal.SIGKILL)
+        os.close(self._alive)
+        _, status = os.waitpid(self.pid, 0)
+        out, err = (file.read_text(errors="replace") for file in self._files[:2])
+        ending = Ending(os.waitstatus_to_exitcode(status), out, err, self.calls(), hung)
+        for file in self._files:
+            file.unlink()
+        return ending
 
-    def kill(self) -> None:
-        """The process and all it has started."""
-        for pid in self.members():
-            os.kill(pid, signal.SIGKILL)
-        self.wait_until("ended", 10)
-
-    def forget(self) -> None:
-        for file in self._files.values():
-            file.unlink(missing_ok=True)
-
-    _code: int | None = None
-
-    def _poll(self) -> bool:
-        if self._code is None:
-            done, status = os.waitpid(self.pid, os.WNOHANG)
-            if done:
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code is not None
-
-    def _live(self) -> NoReturn:
-        code = 1
+    def _live(self, home: Path) -> NoReturn:
+        """In the fork: it ends here, whatever happens."""
+        code: int | None = 1
         try:
             os.setsid()
-            os.chdir(self.home)
-            os.environ |= self.environment
-            machines.move_to(self.machine, self.silent_seconds)
-            for number, name in ((0, "in"), (1, "out"), (2, "err")):
-                file = os.devnull if number == 0 else self._files[name]
-                os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), number)
-            if self.largest_file_bytes is not None:
-                limits = (self.largest_file_bytes, resource.RLIM_INFINITY)
-                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            Watch(self.home / "outputs", self._files["operations"], self.fault).install()
-            code = main(self.words)
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 1
-        except BaseException as error:
-            # What the interpreter does with what nobody caught.
+            os.chdir(home)
+            for target, file in enumerate((os.devnull, *self._files[:2])):
+                os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), target)
+            # From here on calls of this process and its children count.
+            preload = ctypes.CDLL(None)
+            for rule in self.rules:
+                preload.faults_rule(*rule.words())
+            log = os.open(self._files[2], os.O_WRONLY | os.O_APPEND)
+            preload.faults_begin(str(home / "outputs").encode(), log)
+            command, *rest = self.words
+            code = keep_reference.main(rest) if command == "keep" else main(self.words)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        except BaseException:
             traceback.print_exc()
-            code = 130 if isinstance(error, KeyboardInterrupt) else 1
         finally:
             try:
                 sys.stdout.flush()
                 sys.stderr.flush()
             finally:
-                os._exit(code)
+                os._exit(code or 0)
 
 
 def compose_once() -> None:
@@ -185,27 +172,3 @@ def compose_once() -> None:
         return config
 
     ConfigLoaderImpl.load_configuration = remembered
-
-
-def adopt_orphans() -> None:
-    """Jobs whose launcher was killed become children of this process, which can wait for them."""
-    ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1)
-
-
-def _processes() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def _state(pid: int) -> str:
-    return _stat(pid)[0]
-
-
-def _session(pid: int) -> int:
-    return int(_stat(pid)[3])
-
-
-def _stat(pid: int) -> Sequence[str]:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ("Z", "0", "0", "0")

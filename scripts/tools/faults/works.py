@@ -1,141 +1,154 @@
-"""The works that are disturbed: training, training on images, a study, a sweep; a second each."""
+"""The commands that are disturbed, a second each, and what they leave undisturbed."""
 
 from __future__ import annotations
 
-import io
+import random
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from itertools import count
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-from PIL import Image
-
-from ntkexp.scripts.tools.faults.lives import Life
-from ntkexp.scripts.tools.faults.watch import Operation
+import ntkexp.scripts.drawing  # noqa: F401 - what figures import
+from ntkexp.cli import main
+from ntkexp.scripts.tools.faults.lives import Call, Ending, Life
 
 DISK = (
-    "+exp=disk",
-    "model.depth=2",
-    "model.width=8",
-    "data.train_examples=40",
-    "data.grid=6",
-    "probe.eigenfunctions.count=4",
-    "optim.steps=8",
-    "progress=false",
-)
-# Commits at every step, and none but the one that a signal asks for. Lives of one run differ in it:
-# what one has committed is not what the next would commit.
-PACES = ("checkpoint.every_seconds=0", "checkpoint.every_seconds=60")
-IMAGES = (
-    "+exp=mlp_mnist",
-    "model.depth=2",
-    "model.width=8",
-    "data.train_examples=60",
-    "data.test_examples=30",
-    "probing.examples=6",
-    "optim.batch_size=20",
-    "optim.epochs=2",
-    "optim.stop_loss=null",
-    "progress=false",
-)
-
-
-JOBS_OF_SWEEP = 4
+    "+exp=disk", "model.depth=2", "model.width=8", "data.train_examples=40", "data.grid=6",
+    "probe.eigenfunctions.count=4", "optim.steps=6", "progress=false",
+)  # fmt: skip
+TRAIN = ("train", *DISK, "keep.weights=[0,3,6]")
+STUDY = (
+    "study", "+exp=rademacher", "study.seeds=2", "study.sizes=[2,3]", "study.draws=50",
+    "study.multiclass_sizes=[2]", "study.sampled_weights=50", "progress=false",
+)  # fmt: skip
+# A commit at every step, or none but that which a signal asks for.
+OFTEN, SELDOM = "checkpoint.every_seconds=0", "checkpoint.every_seconds=60"
+# They say whether it was with --rerun.
+SAYS_RERUN = ("config.yaml", "run.json")
 
 
 @dataclass(frozen=True)
 class Work:
     """A command, which finishes when nothing disturbs it."""
 
-    name: str
     words: tuple[str, ...]
-    # True: it reads images, whose checksums are part of what it is.
-    images: bool = False
+    # The work whose results lie there when it begins.
+    after: str = ""
+    # The command that is given again after a fault, where it is another.
+    again: tuple[str, ...] = ()
 
     @property
-    def sweep(self) -> bool:
+    def ways(self) -> list[tuple[str, ...]]:
+        return [self.words, self.again] if self.again else [self.words]
+
+    @property
+    def in_sweep(self) -> bool:
         return "-m" in self.words
 
     @property
-    def paces(self) -> tuple[str, ...]:
-        return PACES if self.words[0] == "train" else ("",)
-
-    def at(self, pace: str, *, rerun: bool = False) -> tuple[str, ...]:
-        return (*self.words, *filter(None, (pace, "--rerun" if rerun else "")))
+    def one_run(self) -> bool:
+        """True for a single run that is begun here."""
+        return self.words[0] in ("train", "study") and not (self.in_sweep or self.after)
 
 
-WORKS = (
-    Work("train", ("train", *DISK, "keep.weights=[0,3,8]")),
-    Work("train on images", ("train", *IMAGES), images=True),
-    Work(
-        "study",
-        (
-            "study",
-            "+exp=rademacher",
-            "study.seeds=2",
-            "study.sizes=[2,3]",
-            "study.draws=50",
-            "study.multiclass_sizes=[2]",
-            "study.sampled_weights=50",
-            "progress=false",
-        ),
-    ),
-    Work(
-        "members",
-        ("train", *DISK, "optim.steps=4", "members={seed: [1, 2], optim.lr: [0.01, 0.02]}"),
-    ),
-    Work(
-        "sweep",
-        (
-            *("train", "-m", *DISK, "optim.steps=4", "seed=1,2", "optim.lr=0.01,0.02"),
-            *("launcher.jobs=2", "launcher.threads=1"),
-        ),
-    ),
-)
+_SWEEP = (
+    "train", "-m", *DISK, "seed=1,2", "optim.lr=0.01,0.02", "launcher.jobs=2", "launcher.threads=1",
+    OFTEN,
+)  # fmt: skip
+WORKS = {
+    "train": Work((*TRAIN, OFTEN)),
+    "train, one commit": Work((*TRAIN, SELDOM)),
+    "study": Work(STUDY),
+    "members": Work(("train", *DISK, "members={seed: [1, 2], optim.lr: [0.01, 0.02]}", OFTEN)),
+    "sweep": Work(_SWEEP),
+    "rerun": Work((*TRAIN, OFTEN, "--rerun"), after="train", again=(*TRAIN, OFTEN)),
+    "rerun of a sweep": Work((*_SWEEP, "--rerun"), after="sweep", again=_SWEEP),
+    "done already": Work((*TRAIN, SELDOM), after="train"),
+    "figures": Work(("figures", "alignment", "1"), after="train"),
+    "report": Work(("report",), after="figures"),
+    "keep": Work(("keep", "--out", "outputs/reference", "--", "disk"), after="train"),
+}
 
 
 @dataclass
 class Reference:
-    """A work's undisturbed lives: what they leave, what they did to files and how long."""
+    """A work's undisturbed lives: what they leave, and their calls."""
 
     work: Work
     home: Path
-    environment: Mapping[str, str]
-    operations: dict[tuple[str, ...], list[Operation]] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def make(self) -> None:
-        """Run from nothing at each pace, then again as a rerun; the last tables remain."""
-        for pace in self.work.paces:
-            shutil.rmtree(self.home, ignore_errors=True)
-            self.home.mkdir(parents=True)
-            for rerun in (False, True):
-                words = self.work.at(pace, rerun=rerun)
-                life = Life(words, self.home, environment=self.environment)
-                life.start()
-                ending = life.end()
-                life.forget()
-                if ending.code:
-                    raise SystemExit(f"undisturbed, {words} ends with {ending.code}: {ending.err}")
-                self.operations[words] = ending.operations
-                self.seconds = max(self.seconds, ending.seconds)
+    calls: list[Call]
+    # Files that were alike in both: the others have times in them.
+    steady: set[str]
 
 
-def make_images(folder: Path, seed: int) -> None:
-    """MNIST as image parquet, made up: ten blurred kinds of noise; another seed, other images."""
-    rng = np.random.default_rng(seed)
-    kinds = rng.integers(0, 160, (10, 28, 28))
-    (folder / "mnist").mkdir(parents=True)
-    for split, count in (("train", 120), ("test", 60)):
-        labels = rng.permutation(np.arange(count) % 10)
-        pixels = kinds[labels] + rng.integers(0, 95, (count, 28, 28))
-        frame = {"image": [_png(image) for image in pixels], "label": labels}
-        pd.DataFrame(frame).to_parquet(folder / "mnist" / f"{split}-00000-of-00001.parquet")
+class References:
+    """The undisturbed lives of each work, made when they are first asked for."""
+
+    def __init__(self, top: Path, seed: str) -> None:
+        self.top, self.seed = top, seed
+        self._made: dict[str, Reference] = {}
+
+    def begin(self, work: Work, home: Path) -> None:
+        """A folder with what lies there when the work begins."""
+        home.mkdir(parents=True)
+        if work.after:
+            shutil.copytree(self.of(work.after).home / "outputs", home / "outputs")
+
+    def of(self, name: str) -> Reference:
+        if name not in self._made:
+            work = WORKS[name]
+            two = [self.top / f"{kind} {name}" / "home" for kind in ("undisturbed", "second")]
+            for home in two:
+                self.begin(work, home)
+            _warm(work)
+            first = _undisturbed(work, two[0])
+            time.sleep(1)  # what has a time in it is another
+            _undisturbed(work, two[1])
+            one, other = ({file: path.read_bytes() for file, path in files(home)} for home in two)
+            if one.keys() != other.keys():
+                raise SystemExit(f"{name}: two undisturbed lives leave other files")
+            steady = {file for file in one if one[file] == other[file]}
+            steady -= {file for file in one if Path(file).name in SAYS_RERUN}
+            self._made[name] = Reference(work, two[0], first.calls, steady)
+        return self._made[name]
+
+    def spread(self, kind: str, name: str, number: int) -> Iterator[int]:
+        """Numbers of calls of a work, for the trial of this number: trial by trial a kind comes to
+        every place, then to all calls."""
+        calls, turns = self.of(name).calls[:], Counter[str]()
+        random.Random(f"{self.seed}/{kind}/{name}").shuffle(calls)
+        turn_of: dict[int, int] = {}
+        for call in calls:
+            turn_of[call.number] = turns[call.place]
+            turns[call.place] += 1
+        order = sorted(turn_of, key=turn_of.__getitem__)
+        # Several calls of one trial are far from each other in this order.
+        return (order[(number + turn * len(order) // 3) % len(order)] for turn in count())
 
 
-def _png(pixels: np.ndarray) -> dict[str, object]:
-    file = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(file, format="PNG")
-    return {"bytes": file.getvalue(), "path": None}
+def files(home: Path) -> Iterator[tuple[str, Path]]:
+    """Every file of the outputs by its name below them."""
+    outputs = home / "outputs"
+    paths = sorted(path for path in outputs.rglob("*") if not path.is_dir())
+    return ((str(path.relative_to(outputs)), path) for path in paths)
+
+
+def _undisturbed(work: Work, home: Path) -> Ending:
+    ending = Life(work.words, home).end()
+    if ending.code:
+        raise SystemExit(f"undisturbed, {work.words} ends with {ending.code}: {ending.err}")
+    return ending
+
+
+def _warm(work: Work) -> None:
+    """Import and compose here what its lives will need, so that no fork has to."""
+    if work.words[0] in ("train", "study", "report"):
+        with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+            for words in work.ways:
+                main(words)
