@@ -50,13 +50,14 @@ def main(words: Sequence[str] | None = None) -> int:
         carry_out, works = KINDS[kind]
         round_, turn = divmod(int(number), len(works))
         work, rng = works[turn], random.Random(f"{options.seed}/{name}")
-        trial = Trial(work, references, references.spread(kind, work, round_), top / "trial", rng)
+        spread = references.spread(kind, work, round_)
+        trial = Trial(references.of(work), spread, top / "trial", rng)
+        references.begin(trial.work, trial.home)
         try:
             carry_out(trial)
         except Exception:
             trial.count("unclear", "the campaign broke: " + traceback.format_exc())
-        total = totals.setdefault(kind, Counter())
-        total.update(trial.counts, trials=1)
+        totals.setdefault(kind, Counter()).update(trial.counts, trials=1)
         met.setdefault(work, set()).update(trial.met)
         if options.only or any(trial.counts[column] for column in WRONG):
             print(f"{name}, {work} (--seed {options.seed})", *trial.notes, sep="\n  ", flush=True)

@@ -72,7 +72,7 @@ static int met(const char *call, const char *path, int fd, const void *half, siz
     if (hit && hit->action == FAIL) { errno = value; return 1; }
     if (hit && hit->action == DELAY) usleep(1000 * hit->value);
     if (hit && hit->action == KILL) {
-        if (half && !hit->root) syscall(SYS_write, fd, half, bytes / 2);
+        if (half && (!hit->root || root == getpid())) syscall(SYS_write, fd, half, bytes / 2);
         kill(hit->root ? root : getpid(), SIGKILL);
     }
     if (hit && hit->action == SIGNAL) kill(hit->root ? root : getpid(), hit->value);

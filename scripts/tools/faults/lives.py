@@ -51,12 +51,6 @@ class Rule:
         which = self.at if self.until == self.at else f"{self.at} and after"
         return f"{self.action} {value} at {which} {self.call} {self.path}".strip()
 
-    def words(self) -> tuple[object, ...]:
-        """What faults_rule of faults.c takes."""
-        calls = ctypes.c_long(self.at), ctypes.c_long(self.until)
-        numbers = ACTIONS.index(self.action), self.value, int(self.root)
-        return *calls, *numbers, self.call.encode(), self.path.encode()
-
 
 @dataclass(frozen=True)
 class Call:
@@ -141,7 +135,9 @@ class Life:
             # From here on calls of this process and its children count.
             preload = ctypes.CDLL(None)
             for rule in self.rules:
-                preload.faults_rule(*rule.words())
+                calls = ctypes.c_long(rule.at), ctypes.c_long(rule.until)
+                what = ACTIONS.index(rule.action), rule.value, int(rule.root)
+                preload.faults_rule(*calls, *what, rule.call.encode(), rule.path.encode())
             log = os.open(self._files[2], os.O_WRONLY | os.O_APPEND)
             preload.faults_begin(str(home / "outputs").encode(), log)
             command, *rest = self.words

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ntkexp.scripts.tools.faults.lives import TRACEBACK, Ending, Life, Rule
 from ntkexp.scripts.tools.faults.verdict import compare
-from ntkexp.scripts.tools.faults.works import WORKS, References
+from ntkexp.scripts.tools.faults.works import Reference
 
 # How often somebody gives the same command again before they call it broken.
 PATIENCE = 5
@@ -18,8 +18,7 @@ PATIENCE = 5
 
 @dataclass
 class Trial:
-    name: str
-    references: References
+    reference: Reference
     # Numbers of calls, spread over those of an undisturbed life.
     spread: Iterator[int]
     top: Path
@@ -30,18 +29,14 @@ class Trial:
     met: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.work, self.home = WORKS[self.name], self.top / "home"
+        self.work, self.home = self.reference.work, self.top / "home"
         self.outputs = self.home / "outputs"
-        self.references.begin(self.work, self.home)
         self._in_logs = 0
 
     def strike(self, action: str, value: int = 0, *, root: bool = False) -> Rule:
         """A fault at one call, the next of the spread."""
         at = next(self.spread)
         return Rule(action, at, at, value, root)
-
-    def at_launcher(self) -> bool:
-        return self.work.in_sweep and self.rng.random() < 0.4
 
     def start(self, *rules: Rule, words: Sequence[str] = ()) -> Life:
         words = words or self.work.words
@@ -79,7 +74,7 @@ class Trial:
                 break
         else:
             self.count("stuck", f"not done after {PATIENCE} times")
-        for column, note in compare(self.home, self.references.of(self.name)):
+        for column, note in compare(self.home, self.reference):
             self.count(column, note)
 
     def count(self, column: str, note: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import ntkexp.scripts.drawing  # noqa: F401 - what figures import
 from ntkexp.cli import main
-from ntkexp.scripts.tools.faults.lives import Call, Ending, Life
+from ntkexp.scripts.tools.faults.lives import Call, Life
 
 DISK = (
     "+exp=disk", "model.depth=2", "model.width=8", "data.train_examples=40", "data.grid=6",
@@ -50,11 +50,6 @@ class Work:
     @property
     def in_sweep(self) -> bool:
         return "-m" in self.words
-
-    @property
-    def one_run(self) -> bool:
-        """True for a single run that is begun here."""
-        return self.words[0] in ("train", "study") and not (self.in_sweep or self.after)
 
 
 _SWEEP = (
@@ -107,9 +102,11 @@ class References:
             for home in two:
                 self.begin(work, home)
             _warm(work)
-            first = _undisturbed(work, two[0])
+            first = Life(work.words, two[0]).end()
             time.sleep(1)  # what has a time in it is another
-            _undisturbed(work, two[1])
+            second = Life(work.words, two[1]).end()
+            if first.code or second.code:
+                raise SystemExit(f"{name}, undisturbed: {first.err}{second.err}")
             one, other = ({file: path.read_bytes() for file, path in files(home)} for home in two)
             if one.keys() != other.keys():
                 raise SystemExit(f"{name}: two undisturbed lives leave other files")
@@ -137,13 +134,6 @@ def files(home: Path) -> Iterator[tuple[str, Path]]:
     outputs = home / "outputs"
     paths = sorted(path for path in outputs.rglob("*") if not path.is_dir())
     return ((str(path.relative_to(outputs)), path) for path in paths)
-
-
-def _undisturbed(work: Work, home: Path) -> Ending:
-    ending = Life(work.words, home).end()
-    if ending.code:
-        raise SystemExit(f"undisturbed, {work.words} ends with {ending.code}: {ending.err}")
-    return ending
 
 
 def _warm(work: Work) -> None:
