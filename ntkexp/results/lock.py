@@ -124,7 +124,8 @@ def _written(path: Path) -> int:
         _flock(descriptor, fcntl.LOCK_EX)
         os.write(descriptor, json.dumps(owner).encode())
     except OSError:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
         os.close(descriptor)
         raise
     return descriptor
