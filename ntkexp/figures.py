@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import ntkexp
 from ntkexp import projects
 from ntkexp.errors import UserError, meant
-from ntkexp.machine import cores
+from ntkexp.machine import cores, end_with_parent
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.files import write_text
 from ntkexp.results.folders import runs
@@ -182,7 +182,8 @@ def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Ou
     When a process is killed, the pool does not tell which script it had. What was not drawn until
     then is drawn by a process of its own each.
     """
-    with ProcessPoolExecutor(min(len(wanted), cores())) as workers:
+    count = min(len(wanted), cores())
+    with ProcessPoolExecutor(count, initializer=end_with_parent) as workers:
         begun = [(script, workers.submit(draw, script)) for script in wanted]
         for script, outcome in begun:
             try:
@@ -192,7 +193,7 @@ def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Ou
 
 
 def _alone(draw: Draw, script: Script) -> Outcome:
-    with ProcessPoolExecutor(1) as worker:
+    with ProcessPoolExecutor(1, initializer=end_with_parent) as worker:
         try:
             return worker.submit(draw, script).result()
         except BrokenProcessPool:
@@ -210,6 +211,9 @@ def _run(script: Script, words: Sequence[str], out: Path) -> Outcome:
             runpy.run_path(str(script.path), run_name="__main__")
         except SystemExit as end:
             code = end.code
+        except UserError as error:  # a table that cannot be read
+            print(error, file=sys.stderr)
+            code = 1
         except Exception:
             traceback.print_exc()
             code = 1

@@ -5,7 +5,9 @@ PyTorch is imported to compute on a GPU only.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ MEMBERSHIP, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 # Types of torch.device: graphs, random states and budgets are those of CUDA. AMD's build of PyTorch
 # calls its GPUs "cuda", too.
 GPU_TYPES = {"cuda"}
+SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _given = False
 
 
@@ -176,3 +179,9 @@ def sent(tensor: Tensor, device: torch.device | str) -> Tensor:
     if on_gpu(torch.device(device)):
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
+
+
+def end_with_parent() -> None:
+    """Receive SIGTERM when the process that began this one is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGTERM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import signal
@@ -23,7 +22,6 @@ from ntkexp.results.files import make_folder
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 REPORT_SECONDS = 0.3
-SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
 @dataclass(frozen=True)
@@ -74,20 +72,15 @@ def _stand_alone(slot: Slot, launcher: int) -> None:
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-    _end_with(launcher)
+    # When the launcher is killed the job commits and makes room.
+    machine.end_with_parent()
+    if os.getppid() != launcher:
+        os._exit(BROKEN)
     _offer_to_the_memory_killer()
     if slot.gpu is not None:
         machine.give(slot.gpu)
     threads.share(slot.threads)
     threads.use(slot.threads)
-
-
-def _end_with(launcher: int) -> None:
-    """Receive SIGTERM when the launcher is killed: the job then commits and makes room."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGTERM)
-        if os.getppid() != launcher:
-            os._exit(BROKEN)
 
 
 def _offer_to_the_memory_killer() -> None:
