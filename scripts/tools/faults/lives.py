@@ -98,7 +98,9 @@ class Life:
     def calls(self) -> list[Call]:
         """The calls so far, in order."""
         calls = []
-        for line in self._files[2].read_text(errors="replace").splitlines():
+        # The last line may be half written: its writer was killed, or is at it.
+        whole, _, _ = self._files[2].read_text(errors="replace").rpartition("\n")
+        for line in whole.splitlines():
             number, name, path, hit = line.split("\t")
             calls.append(Call(int(number), name, path, hit and ACTIONS[int(hit)]))
         return sorted(calls, key=lambda call: call.number)
