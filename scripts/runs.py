@@ -107,19 +107,13 @@ def chosen(
     `counts`: tells whether a run's tables hold what is drawn.
     """
     places = _places(where)
-    shown = _chosen(experiment, places, tables, recipe, counts)
+    complete = [r for r in of_experiment(experiment, places, tables, recipe) if counts(r)]
+    shown = _shown(experiment, places, complete)
     places.drawn += shown
     return shown
 
 
-def _chosen(
-    experiment: str,
-    places: Places,
-    tables: Iterable[str],
-    recipe: str = "paper",
-    counts: Counts = lambda _: True,
-) -> list[Record]:
-    complete = [r for r in of_experiment(experiment, places, tables, recipe) if counts(r)]
+def _shown(experiment: str, places: Places, complete: list[Record]) -> list[Record]:
     if places.own:
         return complete
     shown = runs_to_show(complete)
@@ -193,7 +187,7 @@ def needed(experiment: str, where: Where, tables: Sequence[str]) -> list[Record]
 def one(experiment: str, where: Where, tables: Sequence[str]) -> Record:
     """One run, for figures that cannot show several, and says so of others: of the lowest seed."""
     places = _places(where)
-    found = _chosen(experiment, places, tables)
+    found = _shown(experiment, places, of_experiment(experiment, places, tables))
     if not found:
         stop([missing(experiment, places, tables)])
     lowest, *others = sorted(found, key=lambda record: (record.seed, record.run))

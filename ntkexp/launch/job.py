@@ -18,7 +18,7 @@ from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE, FAILED, is_finished
 from ntkexp.execution.prepare import checksums
 from ntkexp.results.lock import is_locked
-from ntkexp.results.status import has_commits, read_status, tidy
+from ntkexp.results.status import LOCK, has_commits, read_status, tidy
 
 # The file of the lines that a job would print if it ran alone.
 LOG = "log.txt"
@@ -192,7 +192,7 @@ def _count(jobs: Sequence[Job]) -> str:
 def _plan(job: Job) -> str:
     if job.outcome is not Outcome.waiting:
         return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
-    if is_locked(job.folder / "lock"):
+    if is_locked(job.folder / LOCK):
         return "running now"
     if has_commits(job.folder) and not job.plan.config.rerun:
         return "to resume"

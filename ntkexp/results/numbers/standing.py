@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.results.lock import is_locked
-from ntkexp.results.status import flat_config, read_status, varied
+from ntkexp.results.status import LOCK, flat_config, read_status, varied
+from ntkexp.results.summary import NUMBERS, Summary, summary_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ntkexp.results.summary import Summary
-
-NUMBERS = ("loss", "accuracy")
 MANY = 12
 
 
 def state_of(folder: Path, status: Mapping[str, Any]) -> str:
     """What its status says; "stopped" where that is "running" and nobody works on it any more."""
-    stopped = status.get("state") == "running" and not is_locked(folder / "lock")
+    stopped = status.get("state") == "running" and not is_locked(folder / LOCK)
     return "stopped" if stopped else str(status.get("state"))
 
 
@@ -66,8 +64,6 @@ def progress(run: Path) -> str:
 def summary(run: Path, status: Mapping[str, Any]) -> Summary:
     """What the status says of a run's tables; of an older run, and of one that is not finished,
     what they say themselves."""
-    from ntkexp.results.summary import Summary, summary_of
-
     if "summary" in status:
         return Summary(**status["summary"])
     return summary_of(tables_of(run, steps_alone=True))
