@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
@@ -13,11 +13,17 @@ from ntkexp.results.record import Record
 
 
 class Case(NamedTuple):
-    """One measured number: of a panel (the noise level, the architecture) and of a seed."""
+    """One measured number: of a panel (the noise level, the architecture) and of a seed; of a
+    sentence that is read in several ways, by one of them."""
 
     panel: str
     seed: int
     value: float
+    reading: str = ""
+
+    @property
+    def where(self) -> str:
+        return ", ".join(filter(None, (self.reading, self.panel)))
 
 
 Statistic = Callable[[Sequence[Record]], Iterable[Case]]
@@ -85,10 +91,22 @@ def within_factor(value: float, factor: float) -> Interval:
     return Interval(value / factor, value * factor)
 
 
+@dataclass(frozen=True)
+class Control:
+    """A number of the runs that tells whether they can decide a claim, such as the updates that it
+    would need: they can where it lies in `decides`. A case without panel is for all of its seed."""
+
+    number: str
+    statistic: Statistic
+    decides: Interval
+    unit: Unit = plain
+
+
 # With fewer networks in a sweep their order says nothing.
 FEWEST = 3
 
 Recipe = Literal["paper", "released"]
+Chosen = Literal["before", "pilot", "after"]
 PAPER_AND_RELEASED: tuple[Recipe, ...] = ("paper", "released")
 
 
@@ -116,8 +134,10 @@ class Claim:
 
     `statistic` gives `number` for every panel and seed; the claim holds for those whose value lies
     in `holds`, and `threshold` says where that interval comes from. `seen`: what of number and
-    interval was chosen or changed when results had been seen, to be read after "when". `also`: a
-    second number, told beside it, that decides nothing. `horizon`: how far a run must have come to
+    interval was chosen or changed when results had been seen, to be read after "when"; `pilot`:
+    these were a pilot's alone. `control` and `readings`, by experiment: what may show that the
+    claim is not decidable (verdict.py); experiments without a reading serve all. `also`: a second
+    number, told beside it, that decides nothing. `horizon`: how far a run must have come to
     be evidence. `recipes`: with whose training the claim is judged, each on its own. A claim that
     sets experiments side by side is judged `jointly`: only on runs of one scale, and of all of
     them. `apart`: runs of which it is true and those of which it is not are judged side by side,
@@ -136,6 +156,9 @@ class Claim:
     horizon: Horizon = OWN_END
     threshold: str = SIGN
     seen: str = ""
+    pilot: bool = False
+    control: Control | None = None
+    readings: Mapping[str, str] | None = None
     unit: Unit = plain
     section: Section = Section.paper
     recipes: tuple[Recipe, ...] = ("paper",)
@@ -145,9 +168,15 @@ class Claim:
     work: str = ""
 
     @property
+    def chosen(self) -> Chosen:
+        """When number and interval were fixed: before results, after a pilot's, or after them."""
+        return "before" if not self.seen else "pilot" if self.pilot else "after"
+
+    @property
     def origin(self) -> str:
         """The source of the interval, and what was chosen when results had been seen."""
-        words = f"; results had been seen when {self.seen}" if self.seen else ""
+        whose = "a pilot's results" if self.pilot else "results"
+        words = f"; {whose} had been seen when {self.seen}" if self.seen else ""
         return f"{self.threshold}{words}"
 
 

@@ -15,7 +15,7 @@ from ntkexp.papers.registry import Paper, paper
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
 # What each column takes of the terminal's width: weights, but for the narrow ones their characters.
-FIXED = {"figure": 6, "verdict": 7, "scale": 8}
+FIXED = {"figure": 6, "verdict": 9, "scale": 8}
 SHARES = {"claim": 10, "paper": 4, "holds if": 4, "measured": 7}
 # A terminal narrower than this has four columns, the claim's with paper and interval in it.
 WIDE, LEAST_WIDTH = 110, 60
@@ -241,6 +241,8 @@ def entry(finding: Finding) -> dict[str, object]:
         ],
         "seeds": finding.seeds,
         "verdict": str(finding.verdict),
+        "undecided": finding.undecided,
+        "chosen": claim.chosen,
         "scale": finding.scale,
         "notes": list(finding.notes),
         "runs": [f"{record.experiment}/{record.run}" for record in finding.records],

@@ -38,8 +38,8 @@ def by(groups: Groups) -> Callable[..., Statistic]:
     """Takes a number of what `groups` finds among runs, such as the networks of two regimes.
 
     >>> by_parity = by(lambda runs: [("odd", 0, runs[1::2]), ("even", 0, runs[::2])])
-    >>> [*by_parity(len)([1, 2, 3])]
-    [Case(panel='odd', seed=0, value=1.0), Case(panel='even', seed=0, value=2.0)]
+    >>> [(case.panel, case.value) for case in by_parity(len)([1, 2, 3])]
+    [('odd', 1.0), ('even', 2.0)]
     """
 
     def of(number: Number, /, **options: Any) -> Statistic:

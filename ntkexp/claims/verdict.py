@@ -6,21 +6,23 @@ import math
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ntkexp.claims.claim import Case, Claim
+from ntkexp.claims.claim import Case, Claim, Unit
 from ntkexp.errors import DamagedRunError, printable
 from ntkexp.results.record import SCALES, Record
 from ntkexp.results.select import choose, choose_jointly, has_collapsed, of_recipe
 
 
 class Verdict(StrEnum):
-    """partly: it holds for some seeds or panels and not for all."""
+    """partly: it holds for some seeds or panels and not for all. not decidable: two readings of its
+    sentence have other verdicts, or the runs' own control tells that they cannot decide it."""
 
     holds = "holds"
     fails = "fails"
     partly = "partly"
+    not_decidable = "not decidable"
     no_runs = "no runs"
 
 
@@ -28,8 +30,9 @@ class Verdict(StrEnum):
 class Finding:
     """A claim under one recipe, what was measured, and the runs it was measured on.
 
-    `collapsed`: runs of its experiments that were left out, since their training collapsed;
-    `unmatched`: those that a joint claim left out, since others have none of their scale.
+    `control`: what tells whether the cases decide. `collapsed`: runs of its experiments that were
+    left out, since their training collapsed; `unmatched`: those that a joint claim left out, since
+    others have none of their scale.
     """
 
     claim: Claim
@@ -37,23 +40,60 @@ class Finding:
     records: tuple[Record, ...]  # those that gave the cases; none without a case
     recipe: str = "paper"
     also: tuple[Case, ...] = ()
+    control: tuple[Case, ...] = ()
     collapsed: tuple[Record, ...] = ()
     unmatched: tuple[Record, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        kept = self.kept
-        if not kept:
+        if not self.cases:
             return Verdict.no_runs
-        if all(kept.values()):
-            return Verdict.holds
-        return Verdict.partly if any(kept.values()) else Verdict.fails
+        verdicts = {*self.by_reading.values()}
+        return verdicts.pop() if len(verdicts) == 1 else Verdict.not_decidable
+
+    @property
+    def by_reading(self) -> dict[str, Verdict]:
+        """The verdict by each reading of its sentence that has been run and decides; most have one
+        reading, without a name."""
+        kept: dict[str, list[bool]] = {}
+        for case in self.decided:
+            kept.setdefault(case.reading, []).append(case.value in self.claim.holds)
+        return {
+            reading: Verdict.holds if all(each) else Verdict.partly if any(each) else Verdict.fails
+            for reading, each in kept.items()
+        }
+
+    @property
+    def decided(self) -> tuple[Case, ...]:
+        """The cases but for those of which the control tells that they cannot decide."""
+        if not self.claim.control:
+            return self.cases
+        decides = self.claim.control.decides
+        lost = {case[:2] for case in self.control if case.value not in decides}
+        return tuple(
+            case for case in self.cases if not lost & {(case.panel, case.seed), ("", case.seed)}
+        )
+
+    @property
+    def undecided(self) -> str:
+        """What tells that the claim, or some of its cases, cannot be decided."""
+        if self.verdict is Verdict.not_decidable and self.decided:
+            return "; ".join(f"{name}: {verdict}" for name, verdict in self.by_reading.items())
+        control = self.claim.control
+        if not control or len(self.decided) == len(self.cases):
+            return ""
+        asked = control.decides.formatted(control.unit)
+        told = _numbers(control.unit, _by_panel(self.control))
+        return (
+            f"{len(self.cases) - len(self.decided)} of {len(self.cases)} not decidable, "
+            f"{control.number}: {told}; asked {asked}"
+        )
 
     @property
     def kept(self) -> dict[tuple[str, int], bool]:
         """By panel and seed: True if the claim holds there."""
         holds = self.claim.holds
-        return {(case.panel, case.seed): case.value in holds for case in self.cases}
+        return {(case.where, case.seed): case.value in holds for case in self.decided}
 
     @property
     def panels(self) -> dict[str, list[Case]]:
@@ -61,25 +101,20 @@ class Finding:
 
     @property
     def measured(self) -> str:
-        """Mean and spread over seeds of every panel, with how many of them hold if not all do."""
-        text = self._numbers(self.panels)
+        """Mean and spread over seeds of every panel, with how many of them hold if not all do, and
+        why they cannot be decided."""
+        unit = self.claim.unit
+        text = _numbers(unit, self.panels)
         kept = self.kept
         if self.verdict is Verdict.partly:
             text += f" ({sum(kept.values())} of {len(kept)} hold)"
+        if self.undecided:
+            text += f" ({self.undecided})"
         if self.cases and self.missing:
             text += f" (no runs of {', '.join(self.missing)})"
         if self.claim.also and self.also:
-            text += f" [{self.claim.also[0]}: {self._numbers(_by_panel(self.also))}]"
+            text += f" [{self.claim.also[0]}: {_numbers(unit, _by_panel(self.also))}]"
         return text
-
-    def _numbers(self, panels: Mapping[str, Sequence[Case]]) -> str:
-        return "; ".join(
-            f"{panel}: {self._summary(cases)}" if panel else self._summary(cases)
-            for panel, cases in panels.items()
-        )
-
-    def _summary(self, cases: Sequence[Case]) -> str:
-        return self.claim.unit.formatted(*mean_and_spread([case.value for case in cases]))
 
     @property
     def seeds(self) -> int:
@@ -128,8 +163,16 @@ class Finding:
 def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
     panels: dict[str, list[Case]] = {}
     for case in cases:
-        panels.setdefault(case.panel, []).append(case)
+        panels.setdefault(case.where, []).append(case)
     return panels
+
+
+def _numbers(unit: Unit, panels: Mapping[str, Sequence[Case]]) -> str:
+    summaries = {
+        panel: unit.formatted(*mean_and_spread([case.value for case in cases]))
+        for panel, cases in panels.items()
+    }
+    return "; ".join(f"{panel}: {text}" if panel else text for panel, text in summaries.items())
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
@@ -144,6 +187,8 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
 def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) -> Finding:
     """The verdict on a claim by the runs that can carry it, made by the claim's first recipe or by
     `recipe`."""
+    if claim.readings:
+        return _by_each_reading(claim, claim.readings, list(records), recipe)
     whose = recipe or claim.recipes[0]
     fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
     of_claim = [record for record in records if record.experiment in fitting]
@@ -160,9 +205,9 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
         ]
         chosen = [run for runs in sides for run in choose(runs, claim.horizon)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
-    cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
-    beside = claim.also[1](chosen) if claim.also and cases else ()
-    also = tuple(case for case in beside if not math.isnan(case.value))
+    cases = _numeric(claim.statistic(chosen))
+    also = _numeric(claim.also[1](chosen)) if claim.also and cases else ()
+    control = _numeric(claim.control.statistic(chosen)) if claim.control and cases else ()
     lost = tuple(run for runs in fitting.values() for run in runs if has_collapsed(run))
     scales = {run.scale for run in chosen}
     unmatched = tuple(
@@ -172,7 +217,38 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
         if claim.jointly and run.scale not in scales and run not in lost and claim.horizon(run)
     )
     used = tuple(chosen) if cases else ()
-    return Finding(claim, cases, used, whose, also, lost, unmatched if cases or not chosen else ())
+    waiting = unmatched if cases or not chosen else ()
+    return Finding(claim, cases, used, whose, also, control, lost, waiting)
+
+
+def _numeric(cases: Iterable[Case]) -> tuple[Case, ...]:
+    return tuple(case for case in cases if not math.isnan(case.value))
+
+
+def _by_each_reading(
+    claim: Claim, readings: Mapping[str, str], records: Sequence[Record], recipe: str | None
+) -> Finding:
+    """The findings by each reading, on its own experiments and those that serve all, as one."""
+    found = {}
+    for reading in dict.fromkeys(readings.values()):
+        own = [name for name in claim.experiments if readings.get(name, reading) == reading]
+        found[reading] = judge(replace(claim, experiments=(*own,), readings=None), records, recipe)
+
+    def cases(of: str) -> tuple[Case, ...]:
+        return tuple(
+            case._replace(reading=reading)
+            for reading, finding in found.items()
+            for case in getattr(finding, of)
+        )
+
+    def runs(of: str) -> tuple[Record, ...]:
+        every = [run for finding in found.values() for run in getattr(finding, of)]
+        return tuple({run.folder or run.run: run for run in every}.values())
+
+    return Finding(
+        claim, cases("cases"), runs("records"), next(iter(found.values())).recipe, cases("also"),
+        cases("control"), runs("collapsed"), runs("unmatched"),
+    )  # fmt: skip
 
 
 def judge_all(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:

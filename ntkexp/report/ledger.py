@@ -23,10 +23,11 @@ from ntkexp.report.sheets import code, folded, text
 Drawn = Mapping[tuple[str, str | None], str]
 HEADS = ("Figure", "Claim", "Paper", "Holds if", "Measured", "Verdict", "Scale")
 EXPLAINED = (
-    "A claim holds <em>partly</em> when it does for some of its seeds or panels; <em>no runs</em>: "
-    "none came far enough to decide it. <em>narrow</em> is a convolutional net of fewer channels, "
-    "<em>stand-in</em> a smaller network or other data than the paper's, <em>small</em> a "
-    "miniature. Verdicts are computed."
+    "A claim holds <em>partly</em> when it does for some of its seeds or panels; <em>not "
+    "decidable</em>: two readings of its sentence differ, or a number of its runs tells that they "
+    "cannot decide it; <em>no runs</em>: none came far enough. <em>narrow</em> is a convolutional "
+    "net of fewer channels, <em>stand-in</em> a smaller network or other data than the paper's, "
+    "<em>small</em> a miniature. Verdicts are computed."
 )
 
 

@@ -62,8 +62,8 @@ def test_the_counts_name_each_verdict_and_other_recipes_apart() -> None:
     released = [replace(one, claim=both, recipe="released") for one in (HELD, HELD)]
     first = [replace(one, claim=both) for one in (HELD, FAILED, OPEN)]
     assert rendering.summary([*released, *first]) == (
-        "3 claims: 1 holds, 1 fails, 0 partly, 1 no runs; "
-        "2 claims with recipe=released: 2 holds, 0 fails, 0 partly, 0 no runs"
+        "3 claims: 1 holds, 1 fails, 0 partly, 0 not decidable, 1 no runs; "
+        "2 claims with recipe=released: 2 holds, 0 fails, 0 partly, 0 not decidable, 0 no runs"
     )
     assert rendering.recipe_note(released[0]) == " (recipe=released)"
     assert rendering.recipe_note(HELD) == ""
@@ -87,6 +87,8 @@ def test_a_program_reads_everything_there_is_of_a_claim() -> None:
         "cases": [{"panel": "", "seed": 0, "value": pytest.approx(0.015)}],
         "seeds": 1,
         "verdict": "holds",
+        "undecided": "",
+        "chosen": "before",
         "scale": "paper",
         "notes": [],
         "runs": [f"disk/{HELD.records[0].run}"],
@@ -101,10 +103,10 @@ def test_the_summary_counts_by_figure_and_names_the_scales() -> None:
     no_figure = replace(OPEN, claim=replace(START, figure=None))
     lines = rendering.as_summary([HELD, FAILED, no_figure]).splitlines()
     assert lines[4:] == [
-        "| figure | holds | fails | partly | no runs | scale |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| 1 | 1 | 1 |  |  | paper |",
-        "| text |  |  |  | 1 |  |",
+        "| figure | holds | fails | partly | not decidable | no runs | scale |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| 1 | 1 | 1 |  |  |  | paper |",
+        "| text |  |  |  |  | 1 |  |",
     ]
 
 

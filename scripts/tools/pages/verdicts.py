@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import get_args
 
-from ntkexp.claims.claim import Section
+from ntkexp.claims.claim import Chosen, Section
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import as_summary, works
 from ntkexp.claims.verdict import Finding, Verdict, judge_all
@@ -46,7 +47,8 @@ def counted(findings: Sequence[Finding]) -> str:
     """A row a paper: its own statements, each under its first recipe; how many were judged without
     runs of some of their experiments, how many stand on full size alone, and the figures of the
     others."""
-    head = ("paper", "statements", *Verdict, "some runs missing", "at full size", "smaller", "why")
+    head = ("paper", "statements", *Verdict, "rule fixed before, after a pilot, after",
+            "some runs missing", "at full size", "smaller", "why")  # fmt: skip
     rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for paper, of_paper in works(findings).items():
         statements = [
@@ -60,7 +62,9 @@ def counted(findings: Sequence[Finding]) -> str:
         partial = sum(bool(finding.covered) for finding in statements)
         full = sum(finding.scale == FULL for finding in statements)
         smaller = [finding for finding in statements if finding.scale not in (FULL, "")]
-        cells = (f"*{paper.title}*", str(len(statements)), counts, str(partial), str(full),
+        chosen = [finding.claim.chosen for finding in statements]
+        fixed = ", ".join(str(chosen.count(when)) for when in get_args(Chosen))
+        cells = (f"*{paper.title}*", str(len(statements)), counts, fixed, str(partial), str(full),
                  _figures(smaller) or "none", f"[page]({why})")  # fmt: skip
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

@@ -113,6 +113,7 @@ CLAIMS = (
         number="median of alpha_T / alpha_0 of the others, training images",
         statistic=on_training(other_median, ratios="ratios"),
         holds=LITTLE,
+        pilot=True,
         seen="this was written: it was 30 in a trial on an MLP",
     ),
     claim(

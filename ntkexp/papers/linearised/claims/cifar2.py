@@ -236,6 +236,7 @@ CLAIMS = (
         holds=between(0.0, 0.7),
         threshold="ours",
         section=Section.ours,
+        pilot=True,
         seen="this was written: a trial on an MLP had 7.1 against 17.0",
     ),
 )

@@ -71,6 +71,7 @@ CLAIMS = (
         number="Spearman's correlation of the direction's index and a network's test accuracy",
         paper="better on the first",
         threshold="ours, for a fall with some noise",
+        pilot=True,
         seen="this was written: .999, .998, .52 at 1, 100, 512 in a trial",
     ),
     claim(

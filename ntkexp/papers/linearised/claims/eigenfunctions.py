@@ -147,6 +147,7 @@ sooner = sharing(
     number="share of tasks in which the network is no sooner",
     statistic=by_pair(reached_later),
     holds=below(0.0),
+    pilot=True,
     seen="this was written: in a trial it was not so at j = 2 and 20",
 )
 trained = Claim(

@@ -113,6 +113,7 @@ CLAIMS = (
         statistic=by(tasks_of(EXTENDED))(mean_gap),
         holds=below(-0.05),
         also=(BESIDE, by(alignments_of(EXTENDED))(ratio)),
+        pilot=True,
         seen="this was written: it was -.21 in a trial",
     ),
     claim(
@@ -122,6 +123,7 @@ CLAIMS = (
         statistic=by(tasks_of(SEED))(mean_gap),
         holds=above(-0.02),
         also=(BESIDE, by(alignments_of(SEED))(ratio)),
+        pilot=True,
         seen="this was written: it was .03 in a trial",
     ),
     claim(

@@ -82,6 +82,7 @@ CLAIMS = (
         ),
         threshold="ours: 9 of 10 runs at each of four steps; both are flat, and as far apart as "
         "digits are",
+        pilot=True,
         seen="this was written: in a trial of 200 points on a smaller network, flat points at the "
         "digits' distances were learned sooner than flat noise as printed",
         also=(

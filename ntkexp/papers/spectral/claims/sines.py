@@ -81,6 +81,7 @@ CLAIMS = (
         "amplitudes",
         says="Lower frequencies are regressed first where amplitudes rise from 0.1 to 1, too",
         experiments=("spectral/increasing",),
+        pilot=True,
         seen="this was written: in a trial one network had 0.97",
     ),
     Claim(
@@ -146,6 +147,7 @@ CLAIMS = (
         statistic=by_run(order_at_middle_delta, column="magnitude"),
         holds=below(-0.8),
         threshold="ours",
+        pilot=True,
         seen="this was written: in a trial the clip of the figure hid that the lowest k moved most",
         also=(
             "the same of |f̃_θ(k) - f̃_θ*(k)| / |f̃_θ*(k)|",
