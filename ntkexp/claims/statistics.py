@@ -81,6 +81,34 @@ def by_network(number: Number, /, panels: Panels = None, **options: Any) -> Stat
     return cases
 
 
+def of_mean(number: Number, /, panels: Panels = None, **options: Any) -> Statistic:
+    """A number of a run's mean over its networks, and the same without each of them: where one
+    network decides a mean, it is partly right."""
+
+    def cases(records: Sequence[Record]) -> Iterator[Case]:
+        for record in records:
+            tables = read(number, record, options)
+            panel = panel_of(record, panels)
+            yield from named(panel, record.seed, number(**tables, **options))
+            for seed, _ in of_seeds(tables):
+                yield from named(
+                    ", ".join(filter(None, (panel, "without one"))), seed,
+                    number(**without(tables, seed), **options),
+                )  # fmt: skip
+
+    return cases
+
+
+def without(tables: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The tables less the rows of one network."""
+    return {
+        name: table[table["seed"] != seed]
+        if isinstance(table, pd.DataFrame) and "seed" in table
+        else table
+        for name, table in tables.items()
+    }
+
+
 def trend(number: Number, /, panels: Panels = None, **options: Any) -> Statistic:
     """The rank correlation of a number with the swept value, over the runs that share a seed."""
 

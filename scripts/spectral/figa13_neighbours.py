@@ -3,8 +3,7 @@
 Accuracy of K nearest neighbours on the training points (above; K = 1 is always right) and between
 them, mean over phases. Below: the radial spectrum of maps of the plane, of K nearest neighbours and
 of a network, left of class probabilities, right of classes; the signal has a frequency of 150 on 20
-petals, and k counts periods over the side of the map. Grey: the octave whose slopes are compared.
-From 128 on much of what is drawn lies above 256 and is folded back.
+petals, and k counts periods over the side of the map. Grey: the octaves whose slopes are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.spectral.claims.petals import RESOLVED, SMOOTHNESS, beside_neighbours, zetas
+from ntkexp.papers.spectral.claims.petals import OCTAVES, SMOOTHNESS, beside_neighbours, zetas
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.spectral.heatmap import cells
@@ -56,7 +55,7 @@ def accuracy(axes: Axes, rows: pd.DataFrame) -> object:
 
 
 def spectra(axes: Axes, records: Sequence[Record], kind: str) -> None:
-    axes.axvspan(*RESOLVED, color="0.93")
+    axes.axvspan(OCTAVES[0][0], OCTAVES[-1][1], color="0.93")
     ((_, _, *tables),) = beside_neighbours(records)
     network, neighbours = zetas(*tables, kind)
     for (K, zeta), colour in zip(neighbours.items(), drawing.shades(len(neighbours)), strict=True):

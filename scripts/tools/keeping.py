@@ -33,7 +33,7 @@ from ntkexp.results.table import table_of
 from ntkexp.scripts.tools.packing import write_packed
 from ntkexp.scripts.tools.thinning import thinning
 
-LIMIT_BYTES = 25_000_000
+LIMIT_BYTES = 35_000_000
 LEFT_OUT = "left out"
 # Read by no claim and drawn in no figure; `evals` has the loss at every look.
 UNREAD = frozenset({"steps", "margins"})

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims import rendering
-from ntkexp.claims.claim import Case, Claim, Control, above, below, times
+from ntkexp.claims.claim import Case, Claim, Control, Section, above, below, times
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Finding, Verdict, judge
 from ntkexp.results.record import Record
 from tests.papers.made import evals, record
@@ -119,3 +120,13 @@ def test_a_verdict_that_decides_nothing_is_counted_like_the_others() -> None:
     assert rendering.summary([finding]) == (
         "1 claims: 0 holds, 0 fails, 0 partly, 1 not decidable, 0 no runs"
     )
+
+
+# Their runs keep their tables under names of their own.
+ON_SHAPES = {"spectral-figa13-decay", "spectral-figa13-low", "spectral-figa13-smoother",
+             "spectral-figa13-neighbours"}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", ledger(), ids=lambda claim: claim.id)
+def test_no_claim_of_the_text_rests_on_its_config_alone(claim: Claim) -> None:
+    assert claim.tables or claim.section is Section.identity or claim.id in ON_SHAPES

@@ -12,6 +12,7 @@ AXES = {
     "delta_depth": ("model.depth", (3, 6)),
     "delta_width": ("model.width", (32, 128)),
     "delta_clip": ("optim.clip", (0.1, 2)),
+    "delta_bounds": ("optim.clip", (0.1, 0.15)),
 }
 # What is fitted in the end, at the smallest and at the largest value.
 # How soon they get near, of all members of a run.
@@ -29,17 +30,25 @@ def records(experiment: str, holds: bool) -> list[Record]:
     """The smallest and the largest of a sweep."""
     name = experiment.removeprefix("spectral/")
     key, values = AXES[name]
-    # With 64 units equation (7) allows a slope of 6,872, with 16 one of 1.7.
-    shape = {"model.depth": 6, "model.width": 16 if holds else 64, "data.train_examples": 200}
+    if name == "delta_bounds":
+        return [record(experiment, bounded(holds), **{key: value}) for value in values]
     outcomes = zip(values, SHARES[holds][name], SPEEDS[holds][name], strict=True)
     return [
         record(
             experiment,
             {"fourier": fourier(share, speed, low_first=holds)},
-            **{**shape, key: value},
+            **{key: value},
         )
         for value, share, speed in outcomes
     ]
+
+
+def bounded(holds: bool) -> dict[str, pd.DataFrame]:
+    """Magnitudes that grow as the largest slope, or as its fourth power."""
+    axes = {"seed": SEEDS, "step": (0, 1, 2, 4, 8)}
+    slopes = rows(axes, lipschitz=lambda seed, step: step if holds else step**0.25)
+    spectrum = rows({**axes, "k": (60, 80)}, magnitude=lambda seed, step, k: step / 100, target=1.0)
+    return {"fourier": spectrum, "linear_pieces": slopes}
 
 
 def fourier(share: float, speed: float, *, low_first: bool) -> pd.DataFrame:

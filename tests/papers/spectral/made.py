@@ -11,11 +11,17 @@ from tests.papers.made import rows
 SEEDS = (0, 1)
 
 
-def fourier(hit: Callable[[int], float], k: Iterable[int] = (5, 10, 15, 20)) -> pd.DataFrame:
-    """Magnitudes that reach the target of 1 at a step, a function of k."""
+def fourier(
+    hit: Callable[[int], float], k: Iterable[int] = (5, 10, 15, 20), end: float = 1.0
+) -> pd.DataFrame:
+    """Magnitudes that reach the target of 1 at a step, a function of k, and end somewhere."""
+
+    def magnitude(seed: int, step: int, k: int) -> float:
+        return 0.1 if step < hit(k) else end if step == 1000 else 1.0
+
     return rows(
         {"seed": SEEDS, "step": range(0, 1001, 100), "k": k},
-        magnitude=lambda seed, step, k: 1.0 if step >= hit(k) else 0.1,
+        magnitude=magnitude,
         residual=lambda seed, step, k: 0.0 if step >= hit(k) else 0.9,
         target=1.0,
     )
@@ -27,7 +33,20 @@ def norms(growth: float) -> pd.DataFrame:
     return rows(axes, norm=lambda seed, step, layer: growth ** (step / 20_000))
 
 
-def pieces(early: float) -> pd.DataFrame:
-    """The number of pieces and the largest slope: 1 at the end, and `early` until then."""
+def pieces(early: float, start: float) -> pd.DataFrame:
+    """The number of pieces and bounds on the largest slope: 1 at the end, and `early` until then.
+    The largest slope is another at the start."""
     values = [early] * 10 + [1.0]
-    return rows({"seed": SEEDS, "step": range(0, 1001, 100)}, regions=values, lipschitz=values)
+    axes = {"seed": SEEDS, "step": range(0, 1001, 100)}
+    return rows(axes, regions=values, product=values, max_norm=values,
+                lipschitz=[start, *values[1:]])  # fmt: skip
+
+
+def curve(ends_first: bool) -> pd.DataFrame:
+    """Ten points of a line, of which the outer ones or the inner ones are fitted."""
+    outer = {0, 1, 8, 9}
+    return rows(
+        {"seed": SEEDS[:1], "step": (6000,), "point": range(10)},
+        output=lambda seed, step, point: 0.9 if (point in outer) is ends_first else 0.1,
+        target=1.0,
+    )

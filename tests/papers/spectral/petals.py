@@ -26,7 +26,7 @@ def tables(experiment: str, holds: bool) -> Mapping[str, pd.DataFrame] | None:
         case "decision_maps":
             return {"evals": on_curve(holds), "decision_map": decisions(holds)}
         case "smoothness":
-            zeta = {"step": (10,), "map": MAPS, "k": range(1, 129)}
+            zeta = {"step": (10,), "map": MAPS, "k": range(1, 257)}
             return {
                 "radial_spectrum": rows(
                     zeta, zeta=lambda step, map, k: (1.0 if holds else 2.0) * k ** (-2.0 * sign)
@@ -86,14 +86,14 @@ def decisions(holds: bool) -> pd.DataFrame:
 
 def neighbours(holds: bool) -> Mapping[str, pd.DataFrame]:
     falls = -1 if holds else 1
-    accuracy = {"seed": SEEDS, "neighbours": (1, 3, 9), "frequency": (50, 100),
+    accuracy = {"seed": SEEDS, "neighbours": (1, 3, 9), "frequency": (50, 100, 200),
                 "petals": (0, 10, 20), "points": ("train", "between")}  # fmt: skip
-    zeta = {"seed": SEEDS, "neighbours": (1, 3), "map": MAPS, "k": range(1, 129)}
+    zeta = {"seed": SEEDS, "neighbours": (1, 3, 9), "map": MAPS, "k": range(1, 257)}
     right = rows(accuracy, accuracy=lambda **one: 0.7 + falls * one["petals"] / 100)
     return {
         "neighbour_accuracy": right,
         "neighbour_spectrum": rows(
             zeta,
-            zeta=lambda seed, neighbours, map, k: k ** (-2.0 if k <= 12 else -1.0 / neighbours),
+            zeta=lambda seed, neighbours, map, k: k ** (-2.0 if k <= 25 else -1.0 / neighbours),
         ),
     }
