@@ -146,9 +146,9 @@ def beside(
     return cases
 
 
-def only(experiment: str, statistic: Statistic) -> Statistic:
-    """The statistic of this experiment's runs alone."""
-    return lambda records: statistic([run for run in records if run.experiment == experiment])
+def only(experiments: Sequence[str], statistic: Statistic) -> Statistic:
+    """The statistic of the runs of these experiments alone."""
+    return lambda records: statistic([run for run in records if run.experiment in experiments])
 
 
 def together(*statistics: Statistic) -> Statistic:

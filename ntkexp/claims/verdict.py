@@ -232,7 +232,10 @@ def _by_each_reading(
     found = {}
     for reading in dict.fromkeys(readings.values()):
         own = [name for name in claim.experiments if readings.get(name, reading) == reading]
-        found[reading] = judge(replace(claim, experiments=(*own,), readings=None), records, recipe)
+        finding = judge(replace(claim, experiments=(*own,), readings=None), records, recipe)
+        if not any(run.experiment in readings for run in finding.records):
+            finding = replace(finding, cases=(), records=(), also=(), control=())
+        found[reading] = finding
 
     def cases(of: str) -> tuple[Case, ...]:
         return tuple(

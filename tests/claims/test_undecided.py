@@ -90,6 +90,8 @@ def test_an_experiment_without_a_reading_serves_all() -> None:
         BOTH, experiments=(*BOTH.experiments, "control"), jointly=True, statistic=over_control
     )
     assert judged(claim, {"periods": [3], "control": [1]}).missing == ("printed",)
+    alone = judged(replace(claim, jointly=False, statistic=value), {"control": [1], "printed": [2]})
+    assert {case.reading for case in alone.cases} == {"as printed"}
     finding = judged(claim, {"periods": [3], "printed": [0], "control": [1]})
     assert [case.value for case in finding.cases] == [2, -1]
     assert finding.verdict is Verdict.not_decidable
@@ -123,8 +125,10 @@ def test_a_verdict_that_decides_nothing_is_counted_like_the_others() -> None:
 
 
 # Their runs keep their tables under names of their own.
-ON_SHAPES = {"spectral-figa13-decay", "spectral-figa13-low", "spectral-figa13-smoother",
-             "spectral-figa13-neighbours"}  # fmt: skip
+ON_SHAPES = {
+    "linearised-tail",
+    *(f"spectral-figa13-{end}" for end in ("decay", "low", "neighbours", "smoother")),
+}
 
 
 @pytest.mark.parametrize("claim", ledger(), ids=lambda claim: claim.id)

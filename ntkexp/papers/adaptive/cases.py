@@ -46,14 +46,14 @@ def claim_of_networks(
 ) -> Claim:
     """A claim about the networks of Figure 1, decided by those whose targets SGD made, as the
     authors' code makes them; beside it stands what least-squares targets give."""
-    beside = (LEAST_SQUARES, only(BY_LEAST_SQUARES, statistic))
+    beside = (LEAST_SQUARES, only((BY_LEAST_SQUARES,), statistic))
     if also:
-        beside = also[0], together(only(BY_SGD, also[1]), with_words(*beside))
+        beside = also[0], together(only((BY_SGD,), also[1]), with_words(*beside))
     return Claim(
         id=f"adaptive-{name}",
         figure=figure,
         experiments=(BY_SGD, BY_LEAST_SQUARES),
-        statistic=only(BY_SGD, statistic),
+        statistic=only((BY_SGD,), statistic),
         also=beside,
         **fields,
     )

@@ -17,6 +17,8 @@ INDEX = "data.index"
 TRAINED = 0.01
 # A model that ends with fewer of its training labels right is drawn as a cross.
 LEARNED = 0.9
+# More than half of the way from chance: a model that has not learned so much cannot be compared.
+LEARNED_BY_MOST = 0.75
 # The linearisations of an experiment's networks are another experiment's.
 LINEAR = "_linear"
 # The experiment of linearisations at a network's last weights.
@@ -36,6 +38,10 @@ ALONG_TRAINING = {
 # Figure 8: networks with linearisations at their last weights, whose norms have the statistics of
 # the trained network, or the first ones.
 SOLUTIONS = ("linearised/resnet18", "linearised/cifar2_resnet18")
+# ResNet18 in two readings of the text: its "standard ResNet18", with residual branches from the
+# first step on, and the released code's, whose branches are off at first.
+STANDARD = "_standard"
+READINGS = {STANDARD: "branches on", "": "branches off"}
 RESET = "weights.reset_statistics"
 MODELS = {
     "network": "network",
@@ -52,6 +58,7 @@ TITLES = {
     "linearised/lenet_adam": "LeNet, Adam",
     "linearised/lenet_mnist": "LeNet, MNIST",
     "linearised/resnet18": "ResNet18",
+    "linearised/resnet18_standard": "ResNet18",
     "linearised/resnet18_one": "ResNet18",
     "linearised/separable": "LeNet, linear tasks",
     "linearised/sizes_mlp": "MLP, parts of CIFAR2",
@@ -62,12 +69,24 @@ TITLES = {
     "linearised/cifar2_mlp": "MLP, CIFAR2",
     "linearised/cifar2_lenet": "LeNet, CIFAR2",
     "linearised/cifar2_resnet18": "ResNet18, CIFAR2",
+    "linearised/cifar2_resnet18_standard": "ResNet18, CIFAR2",
 }
 
 
 def experiments(*networks: str) -> tuple[str, ...]:
     """These experiments, each with that of its linearisations."""
     return tuple(name + end for name in networks for end in ("", LINEAR))
+
+
+def readings(network: str, *ends: str) -> dict[str, str]:
+    """The reading of each of a ResNet18's experiments, of those with these ends."""
+    return {network + which + end: READINGS[which] for which in READINGS for end in ends}
+
+
+def read(records: Sequence[Record], network: str) -> str:
+    """The network of the reading that these runs are of."""
+    found = {record.experiment for record in records}
+    return network + STANDARD if any((network + STANDARD) in name for name in found) else network
 
 
 def by_task(records: Sequence[Record], table: str) -> pd.DataFrame:

@@ -57,9 +57,13 @@ def test_all_tasks_and_kernel_regression_are_told_beside_the_gap() -> None:
     finding = judge(LEDGER["gap"], runs)
     assert finding.cases[0].panel == "2 tasks"
     assert finding.cases[0].value == pytest.approx((0.09 + 0.15) / 2)
+    assert [(one.panel, round(one.value, 2)) for one in finding.cases[1:]] == [
+        ("without 1", 0.15), ("without 10", 0.09),
+    ]  # fmt: skip
     beside = {case.panel: case.value for case in finding.also}
     assert beside == pytest.approx({
         "all 3 tasks": (0.09 + 0.15 - 0.2) / 3,
+        "2 tasks, trained or not": (0.09 + 0.15) / 2,
         "2 tasks, kernel regression": (0.01 + 0.05) / 2,
         "3 tasks, kernel regression": (0.01 + 0.05 - 0.4) / 3,
     })  # fmt: skip

@@ -10,7 +10,7 @@ from ntkexp.claims.claim import above, below, sharing
 from ntkexp.claims.curves import spearman
 from ntkexp.claims.statistics import Group, by, by_run
 from ntkexp.papers.linearised.claims.numbers import by_model, rank
-from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, pairs
+from ntkexp.papers.linearised.tasks import TRAINED, Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
 
 NETWORK = "linearised/separable"
@@ -31,15 +31,24 @@ def learned(pair: Pair) -> pd.Index:
 
 
 def mean_gap(pair: Pair, regression: pd.DataFrame) -> dict[str, float]:
-    """Test accuracy of the network less that of its linearisation, mean over learned tasks."""
+    """Test accuracy of the network less that of its linearisation, mean over learned tasks whose
+    training loss it has brought to `TRAINED`, and without any one of these tasks."""
     at = learned(pair)
-    return {f"{len(at)} tasks": float(pair.gap[at].mean())} if len(at) else {}
+    at = at[pair.network.loc[at, "train_loss"] <= TRAINED]
+    gaps = pair.gap[at]
+    found = {f"{len(at)} tasks": float(gaps.mean())} if len(at) else {}
+    if len(at) > 1:
+        found |= {f"without {j}": float(gaps.drop(j).mean()) for j in at}
+    return found
 
 
 def other_gaps(pair: Pair, regression: pd.DataFrame) -> dict[str, float]:
     """The gap over all tasks, and that to kernel regression over learned ones and all."""
     whole = pair.gap.index
-    found = {f"all {len(whole)} tasks": float(pair.gap.mean())}
+    found = {
+        f"all {len(whole)} tasks": float(pair.gap.mean()),
+        f"{len(learned(pair))} tasks, trained or not": float(pair.gap[learned(pair)].mean()),
+    }
     if len(regression):
         test = regression[regression["split"] == "test"].groupby("data.index")["accuracy"]
         gap = pair.network["accuracy"] - test.mean()
@@ -81,12 +90,12 @@ CLAIMS = (
         statistic=by(each_pair)(mean_gap),
         holds=above(0.05),
         number="test accuracy less that of the linearisation, mean over the tasks on which the "
-        "network has .9",
+        "network has .9 and a training loss of .01, all of them and without any one",
         paper="strong non-linear advantage",
         threshold="ours",
-        seen="this was written: a network had .52 at 512 in a trial; and when tasks were let count "
-        "whose network ends above a training loss of .01 (results of the MLP on eigenfunctions); "
-        "without these it fails",
+        pilot=True,
+        seen="this was written: a network had .52 at 512 in a trial. Tasks whose network ends "
+        "above that loss had been let count meanwhile; with these it holds, by one task",
         also=("over other tasks and to kernel regression", by(each_pair)(other_gaps)),
     ),
     claim(

@@ -16,6 +16,7 @@ from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.linearised.tasks import (
     EPOCH,
     INDEX,
+    LEARNED_BY_MOST,
     LINEAR,
     SIZE,
     TITLES,
@@ -87,11 +88,18 @@ def rank(frame: pd.DataFrame, column: str) -> float:
     return round(spearman(counted.index.to_numpy(dtype=float), counted[column]), 9)
 
 
+def rank_in_deviations(frame: pd.DataFrame, column: str) -> float:
+    """The same over the deviation that it has without any order."""
+    return rank(frame, column) * math.sqrt(np.isfinite(frame[column]).sum() - 1)
+
+
 def beside_rank(frame: pd.DataFrame, column: str) -> dict[str, float]:
-    """The correlation without tasks that take less than an epoch, whose labels are nearly all the
-    same; for steps the concordance as well, which leaves no task out."""
-    slow = frame[np.isfinite(frame[column]) & (frame["steps"] >= EPOCH)]
-    found = {f"{len(slow)} tasks": rank(slow, column)}
+    """The correlation of all tasks, and without those that take less than an epoch, whose labels
+    are nearly all the same; for steps the concordance as well, which leaves no task out."""
+    known = frame[np.isfinite(frame[column])]
+    found = {
+        f"{len(part)} tasks": rank(part, column) for part in (known, known[known["steps"] >= EPOCH])
+    }
     if column == "steps":
         found[f"concordance of {len(frame)}"] = concordance(frame)
     return found
@@ -132,9 +140,18 @@ def agreement(pair: Pair) -> float:
 
 
 def learned_gap(pair: Pair) -> float:
-    """The mean gap over the tasks of which the linearisation has learned its training labels by
-    more than half of the way from chance."""
-    return float(pair.gap[(pair.gap.index >= FROM) & (pair.linear["train_accuracy"] > 0.75)].mean())
+    """The mean gap over the tasks of which the linearisation has learned its training labels."""
+    learned = pair.linear["train_accuracy"] > LEARNED_BY_MOST
+    return float(pair.gap[(pair.gap.index >= FROM) & learned].mean())
+
+
+def gaps_by_task(pair: Pair) -> dict[str, float]:
+    return {f"j = {j}": float(gap) for j, gap in pair.gap.items() if int(str(j)) >= FROM}
+
+
+def learned_by_linear(pair: Pair) -> dict[str, float]:
+    """The training accuracy of the linearisation, by task."""
+    return {f"j = {j}": float(value) for j, value in pair.linear["train_accuracy"].items()}
 
 
 def last_change(evals: pd.DataFrame) -> float:

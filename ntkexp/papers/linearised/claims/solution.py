@@ -9,17 +9,20 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ntkexp.claims.claim import Claim, Statistic, above, below, between, sharing
+from ntkexp.claims.claim import Claim, Control, Statistic, above, below, between, sharing
 from ntkexp.claims.statistics import Group, Groups, by
+from ntkexp.papers.linearised.tasks import LATE as LATE_ONES
 from ntkexp.papers.linearised.tasks import (
+    LEARNED_BY_MOST,
     LINEAR,
     MODELS,
     SOLUTIONS,
     ends,
     epoch,
     late,
+    read,
+    readings,
     tasks,
-    with_late,
 )
 from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import Record
@@ -52,7 +55,7 @@ def each(models: Sequence[str], *, mlp: bool = False) -> Groups:
     eigenfunction."""
 
     def groups(records: Sequence[Record]) -> Iterator[Group]:
-        frame = of_mlp(records) if mlp else ends(records, EIGENFUNCTION)
+        frame = of_mlp(records) if mlp else ends(records, read(records, EIGENFUNCTION))
         for model in models:
             if {model, "network", "early"} <= {*frame.index}:
                 yield NAMES[model], 0, frame, model
@@ -71,6 +74,10 @@ def share_of_steps(frame: pd.DataFrame, model: str) -> float:
     return most if most in HALF else math.nan
 
 
+def learned_by_early(frame: pd.DataFrame, model: str) -> float:
+    return float(frame["train_accuracy"]["early"])
+
+
 def less(frame: pd.DataFrame, model: str, other: str) -> float:
     """Its test accuracy less another model's."""
     return float(frame["accuracy"][model] - frame["accuracy"][other])
@@ -78,7 +85,7 @@ def less(frame: pd.DataFrame, model: str, other: str) -> float:
 
 def on_cifar2(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, by late linearisation its accuracy less that of the early one)."""
-    frame = ends(records, CIFAR2)
+    frame = ends(records, read(records, CIFAR2))
     early = [record for record in records if record.experiment == MLP + LINEAR]
     later = [record for record in records if record.experiment == MLP_LATE]
     gains = {
@@ -100,10 +107,13 @@ def largest_gain(gains: dict[str, float]) -> dict[str, float]:
     return {best: gains[best]} if decided else {}
 
 
+ON_EIGENFUNCTION = readings(EIGENFUNCTION, "", LINEAR, LATE_ONES)
+ON_CIFAR2 = readings(CIFAR2, "", LINEAR, LATE_ONES)
 claim = sharing(
     "linearised-fig08-",
     figure="8",
-    experiments=with_late(EIGENFUNCTION),
+    experiments=(*ON_EIGENFUNCTION,),
+    readings=ON_EIGENFUNCTION,
     tables=("evals", "events"),
     threshold="ours",
     jointly=True,
@@ -117,6 +127,8 @@ def by_mlp(claim: Claim, statistic: Statistic) -> Claim:
         id=f"{claim.id}-mlp",
         says=f"{claim.says.partition(', with')[0]}, of an MLP on its 100th eigenfunction",
         experiments=MOVING,
+        readings=None,
+        control=None,
         statistic=statistic,
         seen="the MLP was judged, too",
     )
@@ -149,6 +161,12 @@ RESNET18 = (
         number="test accuracy less that of the early linearisation",
         statistic=by(each(LATE))(less, other="early"),
         holds=below(-0.05),
+        control=Control(
+            "training accuracy of the early linearisation",
+            by(each(LATE))(learned_by_early),
+            above(LEARNED_BY_MOST),
+        ),
+        seen="a control was added: with branches off the early one stands near chance",
     ),
 )
 STEPS, LIKE_NETWORK, BELOW_EARLY = RESNET18
@@ -163,7 +181,8 @@ CLAIMS = (
         says="On CIFAR2 the late linearisation is more accurate than the early one, for one "
         "network or more",
         paper="does greatly improve test accuracy for some models",
-        experiments=(*with_late(CIFAR2), MLP + LINEAR, MLP_LATE),
+        experiments=(*ON_CIFAR2, MLP + LINEAR, MLP_LATE),
+        readings=ON_CIFAR2,
         tables=("evals",),
         number="the largest test accuracy less that of the early linearisation",
         statistic=by(on_cifar2)(largest_gain),
