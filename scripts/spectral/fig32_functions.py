@@ -1,4 +1,7 @@
-"""Figure 3.2: the function of one network (green) over its target (blue) as training goes on."""
+"""Figure 3.2: the function of one network (green) over its target (blue) as training goes on.
+
+The ends are fitted first, with all frequencies, while the middle has the lowest ones alone.
+"""
 
 from __future__ import annotations
 

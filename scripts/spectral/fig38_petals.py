@@ -2,7 +2,7 @@
 
 Above |f_k| / A_k along training, clipped to [0, 1], mean over networks. Below, by calculation:
 |P(l, k)|, how much of a wave of k oscillations in the plane appears at l oscillations along the
-curve, mean over 16 directions; beyond the dashed line the curve is nowhere fast enough. Right: the
+curve, mean over 17 directions; beyond the dashed line the curve is nowhere fast enough. Right: the
 mean squared error.
 """
 
@@ -20,7 +20,8 @@ from ntkexp.theory.spectral.manifold import overlap, petals, speed
 
 FIGURE = "3.8"
 L = "data.petals"
-LARGEST, POINTS, DIRECTIONS = 200, 4096, 16
+# Of 17 directions none is another one's by the symmetry of 4, 10 or 16 petals.
+LARGEST, POINTS, DIRECTIONS = 200, 4096, 17
 
 
 def draw(fourier: pd.DataFrame, evals: pd.DataFrame) -> Figure:

@@ -1,10 +1,12 @@
-"""Figures A.11 and A.12: paths between images that ResNet20 takes for airplanes.
+"""Figure A.11: paths between adversarials that ResNet20 takes for airplanes.
 
-Above from a training image to an adversarial, below between adversarials. Beside a strip: the
-classes of the images that its ends were made from; below an image: the probability of airplane.
+Beside a strip: the classes of the images that its ends were made from; below an image: the
+probability of airplane.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,9 +19,10 @@ TABLES = ("image_paths", "path_strips")
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
-def draw(paths: pd.DataFrame, pixels: pd.DataFrame) -> Figure:
+def between(ends: str, paths: pd.DataFrame, pixels: pd.DataFrame) -> Figure:
+    """The strips of pairs of one kind."""
     facts = paths[paths["class"] == 0].set_index("pair")
-    strips = pixels.sort_values("ends", ascending=False, kind="stable")
+    strips = pixels[pixels["ends"] == ends]
     pairs, places = strips["pair"].unique(), strips["place"].nunique()
     size = (drawing.PAGE, 1.1 * len(pairs))
     figure, grid = drawing.subplots(len(pairs), places, figsize=size, squeeze=False)
@@ -36,4 +39,5 @@ def draw(paths: pd.DataFrame, pixels: pd.DataFrame) -> Figure:
     return figure
 
 
+draw = partial(between, "adversarials")
 main = drawing.main(__file__, __doc__, "spectral/paths", drawing.of_one_run(TABLES, draw), __name__)
