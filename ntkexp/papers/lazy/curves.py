@@ -166,6 +166,15 @@ def peak(frame: pd.DataFrame) -> float:
     return _highest(frame["clean"].to_numpy(), frame["noisy"].to_numpy())
 
 
+def fallen(frame: pd.DataFrame, share: float) -> float:
+    """The clean loss at the first look after its peak at which the noisy loss is below a share of
+    that peak; a plateau does not move it."""
+    clean, noisy = frame["clean"].to_numpy(), frame["noisy"].to_numpy()
+    after = np.arange(len(noisy)) > noisy.argmax()
+    below = np.flatnonzero(after & (noisy < share * noisy.max()))
+    return float(clean[below[0]]) if len(below) else float("nan")
+
+
 def _highest(clean: np.ndarray, noisy: np.ndarray) -> float:
     turned = noisy[-1] <= (1 - TURNED) * noisy.max()
     return float(clean[int(noisy.argmax())]) if turned else float("nan")

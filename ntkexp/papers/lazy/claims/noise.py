@@ -14,13 +14,14 @@ import pandas as pd
 from ntkexp.claims.claim import SIGN, above, below, percent, sharing, times
 from ntkexp.claims.curves import spearman
 from ntkexp.claims.horizon import Horizon, either
-from ntkexp.claims.statistics import Group, Groups, by
+from ntkexp.claims.statistics import Group, Groups, by, together, with_words
 from ntkexp.papers.lazy.curves import (
     MEASURES,
     WRONG_LABELS,
     Columns,
     at_levels,
     at_losses,
+    fallen,
     family,
     keyed,
     looks,
@@ -43,6 +44,7 @@ TITLES = {
     "lazy/c_scores_mlp": "MLP, MNIST", "lazy/c_scores_vgg11": "VGG11, CIFAR-10",
 }  # fmt: skip
 RATE = 0.01
+FALLEN = 0.8
 PLAIN, LAZY = {"alpha": 1.0, "lr": RATE}, {"alpha": 100.0, "lr": RATE}
 CLEAN = (2.0, 1.5, 1.0, 0.5, 0.25, 0.1)
 # Accuracies on wrong labels at which memorising is taken to have begun: chance, and twice as much.
@@ -141,6 +143,10 @@ def later_peak(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
     return peak(lazy) - peak(plain)
 
 
+def later_fall(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
+    return fallen(lazy, FALLEN) - fallen(plain, FALLEN)
+
+
 def best_test(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
     """The lowest test loss at alpha = 100 less that at 1; nan unless both have passed it."""
     curves = [smoothed(frame, "test") for frame in (lazy, plain)]
@@ -218,7 +224,13 @@ CLAIMS = (
         number="clean loss where the noisy loss, as a running median of three looks, peaks, "
         f"alpha = 100 less alpha = 1{PREMISE}",
         statistic=by_regimes(later_onset),
-        also=("without a median", by_regimes(later_peak)),
+        also=(
+            "without a median, and where the noisy loss has fallen below 80 % of its peak",
+            together(
+                with_words("peak", by_regimes(later_peak)),
+                with_words("fallen", by_regimes(later_fall)),
+            ),
+        ),
         threshold=f"{SIGN}; the levels belong to the thesis' network",
         seen=STILL_HOLDS,
     ),
