@@ -111,7 +111,9 @@ def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
 
 def standing(run: Path, status: Mapping[str, Any]) -> str:
     """How it stands, in words."""
-    state = state_of(run, status)
+    state, told = state_of(run, status), status.get("summary", {})
+    if told.get("diverged") and state == "finished":
+        return f"{state} ({told['diverged']} of its networks diverged)"
     return f"{state} (the same command resumes it)" if state == "stopped" else state
 
 

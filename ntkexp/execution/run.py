@@ -94,12 +94,15 @@ def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) ->
                 loop = loop_of(ready, stored, plan, checkpoint, mirror)
                 loop.go(lambda: bool(signals))
             stored.note({"seconds": time.monotonic() - began})
-            stored.finish()
+            told = stored.finish()
         except Exception as error:
             return _cut_short(stored, error, signals)
     # Which of several limits ended it, where there is something to tell.
     limit = ready.limit if loop.work.step >= loop.work.last else ""
-    say(f"finished {plan.folder}" + (f"  (at {limit})" if limit else ""))
+    remarks = [f"at {limit}"] if limit else []
+    if told.diverged:
+        remarks += [f"{told.diverged} of {len(plan.members)} networks diverged: members.parquet says which"]
+    say(f"finished {plan.folder}" + (f"  ({'; '.join(remarks)})" if remarks else ""))
     return DONE
 
 

@@ -37,7 +37,7 @@ from ntkexp.results.status import (
     status_text,
     sweep_up,
 )
-from ntkexp.results.summary import summary_of
+from ntkexp.results.summary import WHOLE, Summary, summary_of
 from ntkexp.results.table import SCHEMA_VERSION, Table, declared, frame_of, parquet
 
 # What loggers keep of a run (ntkexp/loggers/mirror.py).
@@ -232,8 +232,9 @@ class Run:
         """Another file of the run, published when the run finishes."""
         self._staged[name] = content
 
-    def finish(self, state: State = "finished", **reasons: object) -> None:
-        """Publish the tables, joined from parts and pending rows, staged files, and the status.
+    def finish(self, state: State = "finished", **reasons: object) -> Summary:
+        """Publish the tables, joined from parts and pending rows, staged files, and the status; what
+        the tables tell of the run.
 
         Repeatable: killed anywhere in here, a resumed run comes back and does it again.
         """
@@ -245,9 +246,7 @@ class Run:
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
             facts = self._publish(f"{name}.parquet", parquet(name, joined))
             listed[f"{name}.parquet"] = facts | {"rows": len(joined)}
-            told[name] = (
-                joined if name == "evals" else joined[joined.columns.intersection(["step"])]
-            )
+            told[name] = joined if name in WHOLE else joined[joined.columns.intersection(["step"])]
         for file in (*self._files(), *self._kept.values()):
             self._drafts.link(self.committed / file.name, self.folder / file.published)
             listed[file.published] = file.facts
@@ -257,11 +256,13 @@ class Run:
         for name in _results_in(self.folder):
             if name not in listed:
                 remove(self.folder / name)
-        facts = {"summary": asdict(summary_of(told))}
+        summary = summary_of(told)
+        facts = {"summary": asdict(summary)}
         if "config.yaml" in listed:
             facts["config"] = flattened(kept_config(self.folder))
         self.write_status(state, **reasons, files=listed, **facts)
         forget_work(self.folder)
+        return summary
 
     def write_status(self, state: State, **facts: object) -> None:
         status = {"state": state, "schema": SCHEMA_VERSION, "time": now(), **facts}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NUMBERS = ("loss", "accuracy")
 KEYS = ("step", "split", "subset")
+# Tables of which more is asked than their steps.
+WHOLE = ("evals", "members")
 # Tables that go along training, those with fewest rows a look first.
 ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
 
@@ -25,7 +27,8 @@ class Summary:
     """`rows` of each table; `step`, the last of all tables, and `iteration`, the last along
     training; `last`: of each number of the last evaluation by name the mean, the least and the most
     over its `networks`, and how many values these are; `best`: the highest training accuracy;
-    `lost`: the share of its fall by which the training loss rose again."""
+    `lost`: the share of its fall by which the training loss rose again; `diverged`: how many of its
+    networks did."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
     step: int | None = None
@@ -34,10 +37,11 @@ class Summary:
     networks: int = 1
     best: float | None = None
     lost: float | None = None
+    diverged: int = 0
 
 
 def summary_of(tables: Mapping[str, pd.DataFrame]) -> Summary:
-    """`tables` need have the column `step` alone, but for `evals`."""
+    """`tables` need have the column `step` alone, but for those of `WHOLE`."""
     from ntkexp.results.numbers import evals
 
     steps = {
@@ -56,6 +60,7 @@ def summary_of(tables: Mapping[str, pd.DataFrame]) -> Summary:
         1 if frame is None else _networks(frame),
         None if math.isnan(best) else best,
         evals.lost(frame) if frame is not None and whole else None,
+        int((tables["members"]["outcome"] == "diverged").sum()) if "members" in tables else 0,
     )
 
 

@@ -125,6 +125,13 @@ def test_of_many_networks_in_one_run_the_mean_the_least_and_the_most() -> None:
     assert last_numbers(summary_of(one))["test decile3 loss"] == "2"
 
 
+def test_networks_that_diverge_beside_others_are_told(inside: Ntkexp) -> None:
+    words = (*TINY_DISK, "optim.steps=4", "members={optim.lr: [0.01, 1e29, 1e30]}")
+    ran = inside("train", *words)
+    assert ran.returncode == 0 and "(2 of 3 networks diverged: members.parquet" in ran.stdout
+    assert "finished (2 of its networks diverged)" in inside("list", "disk").stdout
+
+
 def test_two_runs_are_compared_key_by_key(sweep: list[Path], inside: Ntkexp) -> None:
     first, second = sweep
     rows = [

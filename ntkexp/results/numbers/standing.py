@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.results.lock import is_locked
 from ntkexp.results.status import LOCK, flat_config, read_status, varied
-from ntkexp.results.summary import NUMBERS, Summary, summary_of
+from ntkexp.results.summary import NUMBERS, WHOLE, Summary, summary_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ def compared(first: Path, second: Path) -> list[tuple[str, str, str]]:
 
 def tables_of(run: Path, *, steps_alone: bool = False) -> dict[str, pd.DataFrame]:
     """The tables of a finished run, or the committed rows of an unfinished one; `steps_alone`: but
-    for `evals` no other column than the steps."""
+    for those of `WHOLE` no other column than the steps."""
     from ntkexp.results.reading import committed_tables, read_table, table_files
 
     if (read_status(run) or {}).get("state") != "finished":
@@ -110,7 +110,7 @@ def tables_of(run: Path, *, steps_alone: bool = False) -> dict[str, pd.DataFrame
     tables = {}
     for name, file in table_files(run).items():
         try:
-            tables[name] = read_table(file, ["step"] if steps_alone and name != "evals" else None)
+            tables[name] = read_table(file, ["step"] if steps_alone and name not in WHOLE else None)
         except UserError:
             continue  # `ntkexp show` tells of damaged files
     return tables
