@@ -112,22 +112,10 @@ def main(
 
     def run(argv: Sequence[str] | None = None) -> int:
         words = parsed(about, folder_of(paper_of(script)), argv)
-
-        def draw(places: runs.Places) -> list[Path]:
-            made = make(Options(experiment, places))
-            figures = made if isinstance(made, Mapping) else {"": made}
-            if places.source not in ("", REFERENCE_RESULTS):
-                for figure in figures.values():
-                    _tell(figure, f"from {places.source}")
-            return [
-                path
-                for suffix, figure in figures.items()
-                for path in save(figure, words.out, script.stem + suffix)
-            ]
-
+        stem, given = words.out / script.stem, words.runs
         try:
             with look():
-                files, source = runs.first(draw, experiment.split(","), words.runs, words.reference)
+                files, source = drawn(make, experiment, stem, given, words.reference)
         except runs.NoRuns as lacking:
             print(*lacking.words, sep="\n", file=sys.stderr)
             raise
@@ -139,6 +127,28 @@ def main(
     if name == "__main__":
         raise SystemExit(run())
     return run
+
+
+def drawn(
+    make: Make, experiment: str, stem: Path, given: Sequence[Path], reference: bool = False
+) -> tuple[list[Path], str]:
+    """A figure of these experiments, from the first source that has what it needs: its files, and
+    whose runs it shows."""
+
+    def draw(places: runs.Places) -> list[Path]:
+        made = make(Options(experiment, places))
+        figures = made if isinstance(made, Mapping) else {"": made}
+        if places.source not in ("", REFERENCE_RESULTS):
+            typed = dict.fromkeys(word for record in places.drawn for word in record.typed)
+            for figure in figures.values():
+                _tell(figure, " ".join([f"from {places.source}", *["with"] * bool(typed), *typed]))
+        return [
+            path
+            for suffix, figure in figures.items()
+            for path in save(figure, stem.parent, stem.name + suffix)
+        ]
+
+    return runs.first(draw, experiment.split(","), given, reference)
 
 
 def parsed(about: str | None, out: Path, argv: Sequence[str] | None = None) -> argparse.Namespace:

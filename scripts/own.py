@@ -5,11 +5,13 @@ from __future__ import annotations
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ntkexp.errors import UserError, meant
+from ntkexp import components
+from ntkexp.errors import UserError, first_line, meant
 from ntkexp.papers.scripts import Script
 from ntkexp.results.files import write_text
 from ntkexp.results.folders import OUTPUTS, packaged
@@ -35,7 +37,12 @@ def figure(
 ) -> Figure:
     """A figure of any runs (`ntkexp.figures.draw`)."""
     named = records if isinstance(records, Mapping) else _by_experiment(records)
-    make = _made_from(script)
+    make = runpy.run_path(str(script.path))["main"].make
+    if not _takes_any(make):
+        raise UserError(
+            f"{script.name}: takes runs by the name of their experiment; expected "
+            f"ntkexp figures {script.paper} {script.figure or script.stem} --exp NAME"
+        )
     with drawing.look(style):
         return _drawn(_columns(named, make, keys), make, width)
 
@@ -45,11 +52,17 @@ def save(
     *, columns: Sequence[str], width: float | None, style: str | None, csv: bool,
 ) -> Iterator[Path]:  # fmt: skip
     """Draw the runs of these experiments into a folder of their own; gives the files."""
-    makes = [_made_from(script) for script in scripts]
+    mains = [runpy.run_path(str(script.path))["main"] for script in scripts]
     records = {name: _records_of(name, places) for name in experiments}
     folder = out / OWN / ",".join(experiments)
-    for script, make in zip(scripts, makes, strict=True):
+    for script, main in zip(scripts, mains, strict=True):
+        make = main.make
         with drawing.look(style):
+            if not _takes_any(make):
+                if columns or width or csv:
+                    raise UserError(f"{script.name}: has no --columns, --width and --csv")
+                yield from _in_place_of(main, experiments, places, folder / script.stem)
+                continue
             groups = _columns(records, make, columns)
             yield from drawing.save(_drawn(groups, make, width), folder, script.stem)
         if csv:
@@ -57,12 +70,29 @@ def save(
             yield table
 
 
-def _made_from(script: Script) -> Columns:
-    """The maker of a figure, of any runs; refused where it takes the paper's runs alone."""
-    make = runpy.run_path(str(script.path))["main"].make
-    if not isinstance(make, Columns) or make.numbers is None:
-        raise UserError(f"{script.name}: is drawn of the paper's runs alone, not of others")
-    return make
+def _takes_any(make: drawing.Make) -> bool:
+    """True of a figure with a column for any runs; others have theirs from their experiments."""
+    return isinstance(make, Columns) and make.numbers is not None
+
+
+def _in_place_of(
+    main: Any, experiments: Sequence[str], places: Sequence[Path], stem: Path
+) -> list[Path]:
+    """A figure with these experiments, the newest runs of each, in the place of its own."""
+    if len(experiments) != len(main.experiments):
+        raise UserError(
+            f"--exp {','.join(experiments)}: {stem.name} is of {len(main.experiments)} "
+            f"experiments; expected {','.join(main.experiments)}, or others in their places"
+        )
+    try:
+        return drawing.drawn(main.make, ",".join(experiments), stem, places)[0]
+    except runs.NoRuns as lacking:
+        raise UserError(lacking.words[0].partition("\n")[0]) from lacking
+    except UserError:
+        raise
+    except Exception as error:  # whatever a script meets in runs of another experiment
+        what = f"{type(error).__name__}, {first_line(error)}"
+        raise UserError(f"{stem.name}: is not drawn of {','.join(experiments)}: {what}") from error
 
 
 def _records_of(experiment: str, places: Sequence[Path]) -> list[Record]:
@@ -95,7 +125,7 @@ def _columns(
     for title, of_title in records.items():
         complete = has_rows(of_title, make.tables)
         if not complete:
-            raise UserError(f"{title}: no run has the tables {', '.join(make.tables)}")
+            raise UserError(f"{title}: {_lacking(of_title, make.tables)}")
         for record in complete:
             if any(key.startswith("members.") for key in record.config):
                 raise UserError(
@@ -120,6 +150,20 @@ def _columns(
                 "subset or centring that the figure shows"
             )
     return columns
+
+
+def _lacking(records: Iterable[Record], tables: Sequence[str]) -> str:
+    """Which tables no run has, and the probes that write them."""
+    there = {name for record in records for name in record.tables}
+    writers = {
+        name: [table.name for table in components.find("probe", name).tables]
+        for name in components.names("probe")
+    }
+    absent = [table for table in tables if table not in there] or tables
+    probes = [probe for table in absent for probe in writers if table in writers[probe]]
+    return f"no run has the table{'s' * (len(absent) > 1)} {', '.join(absent)}" + (
+        f"; expected one with 'probe=[{','.join(probes)}]'" if probes else ""
+    )
 
 
 def _drawn(columns: Sequence[SeedRuns], make: Columns, width: float | None = None) -> Figure:

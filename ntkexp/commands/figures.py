@@ -103,7 +103,8 @@ class Figures(Command):
         wanted = chosen(self.names, self.paper)
         papers = {script.paper for script in wanted}
         if len(papers) > 1 or wanted == chosen([], *papers):
-            raise UserError(f"--exp {self.exp}: of which figures? for example alignment 2 3")
+            named = " ".join(self.names) or "2 3"
+            raise UserError(f"--exp {self.exp}: of which figures? such as alignment {named}")
         keys = self.columns.split(",") if self.columns else ()
         for path in own().save(
             wanted, experiments, places, out,

@@ -70,12 +70,14 @@ class ExperimentFile:
 
     @cached_property
     def config(self) -> DictConfig:
+        """What it says; one that gives no name has that of its file."""
         config = OmegaConf.create(self.text) if self._holds_keys() else None
         if not isinstance(config, DictConfig) or not config:
             raise UserError(
                 f"{self}: expected keys and values, such as name: {self.name} and "
                 "defaults: [disk]; it has none"
             )
+        config.setdefault("name", self.name)
         return config
 
     def _holds_keys(self) -> bool:

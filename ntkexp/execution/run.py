@@ -101,7 +101,8 @@ def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) ->
     limit = ready.limit if loop.work.step >= loop.work.last else ""
     remarks = [f"at {limit}"] if limit else []
     if told.diverged:
-        remarks += [f"{told.diverged} of {len(plan.members)} networks diverged: members.parquet says which"]
+        networks = f"{told.diverged} of {len(plan.members)} networks"
+        remarks.append(f"{networks} diverged: members.parquet says which")
     say(f"finished {plan.folder}" + (f"  ({'; '.join(remarks)})" if remarks else ""))
     return DONE
 

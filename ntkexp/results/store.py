@@ -233,8 +233,8 @@ class Run:
         self._staged[name] = content
 
     def finish(self, state: State = "finished", **reasons: object) -> Summary:
-        """Publish the tables, joined from parts and pending rows, staged files, and the status; what
-        the tables tell of the run.
+        """Publish the tables, joined from parts and pending rows, staged files, and the status.
+        Returns what the tables tell of the run.
 
         Repeatable: killed anywhere in here, a resumed run comes back and does it again.
         """

@@ -59,6 +59,11 @@ def test_a_mistake_in_an_experiment_is_told_by_file_and_line(
     assert "Traceback" not in refused.stderr
 
 
+def test_a_file_that_gives_no_name_gives_its_own(inside: Ntkexp, tmp_path: Path) -> None:
+    words = written(tmp_path, "defaults: [disk]\nmodel: {width: 9}\n")
+    assert " outputs/mine/" in inside(*words).stdout
+
+
 def test_latin_1_is_named(inside: Ntkexp, tmp_path: Path) -> None:
     words = written(tmp_path, HEAD)
     (tmp_path / "exp" / "mine.yaml").write_bytes("name: mañana\n".encode("latin-1"))

@@ -123,8 +123,10 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["alignment", "6", "--exp", "mine"], "fig06_complexity: is drawn of the paper's runs"),
-        (["lazy", "5.1", "--exp", "mine"], "lazy/fig51_yin_yang: is drawn of the paper's runs"),
+        (["alignment", "1", "--exp", "look"], "no finished run with eigenfunctions, eigenvalues"),
+        (["alignment", "8", "--exp", "many"], "many: no finished run with"),
+        (["alignment", "1", "--exp", "mine", "--csv"], "fig01_disk_eigenfunctions: has no --col"),
+        (["lazy", "5.2", "--exp", "mine"], "fig52_noise is of 6 experiments; expected lazy/"),
         (
             ["alignment", "4", "--exp", "mine"],
             "mine, noise 0: the tables evals, alignment have no rows",

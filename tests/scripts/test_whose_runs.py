@@ -13,7 +13,7 @@ from ntkexp.probes.spectrum import SPECTRUM
 from ntkexp.results import Run, store
 from ntkexp.results.table import Table
 from ntkexp.scripts import drawing, runs
-from tests.conftest import Script
+from tests.conftest import Ntkexp, Script
 
 CONFIG = """name: {experiment}
 seed: {seed}
@@ -154,13 +154,23 @@ def test_a_figure_says_whose_runs_it_shows_unless_they_are_the_reference(
     figures: list[Figure] = []
     monkeypatch.setattr(drawing, "save", lambda figure, out, stem: figures.append(figure) or [])
     run = disk_run.relative_to(tmp_path)
+    told = f"from {run} with data.grid=6 data.train_examples=40"
     assert script("fig01_disk_eigenfunctions")([]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"from {run}"
-    assert figures[-1].get_supxlabel().splitlines()[-1] == f"from {run}"
+    assert told in figures[-1].get_supxlabel()
     # Its legend is below.
     assert script("fig10_disk_data")([]) == 0
-    assert figures[-1].get_suptitle() == f"from {run}"
+    assert figures[-1].get_suptitle().startswith(told)
     monkeypatch.setenv("NTKEXP_REFERENCE", str(tmp_path / "outputs"))
     assert script("fig10_disk_data")(["--reference"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "from the reference results"
     assert figures[-1].get_suptitle() == ""
+
+
+def test_a_figure_is_drawn_of_an_experiment_of_ones_own_in_the_place_of_its_own(
+    disk_run: Path, inside: Ntkexp
+) -> None:
+    """Which tells what is wanted of a run that has not what it shows."""
+    assert inside("figures", "alignment", "1", "--exp", "disk").stdout.count("own/disk/fig01") == 3
+    lacks = inside("figures", "alignment", "3", "--exp", "disk").stderr
+    assert "no run has the table alignment; expected one with 'probe=[alignment]'" in lacks
