@@ -22,7 +22,7 @@ from ntkexp.errors import UserError
 
 # The folders of configs that a command names, beside those of the package and of projects.
 _named: ContextVar[tuple[Path, ...]] = ContextVar("_named", default=())
-OVERRIDE = "override "
+OVERRIDE, OPTIONAL = "override", "optional"
 
 
 @contextmanager
@@ -60,6 +60,10 @@ class ExperimentFile:
         path = str(self.place)
         return path.removeprefix(f"{Path.cwd()}{os.sep}")
 
+    @property
+    def is_of_the_house(self) -> bool:
+        return str(self.place).startswith(str(next(homes())))
+
     @cached_property
     def text(self) -> str:
         """An editor's byte order mark is no part of it."""
@@ -93,20 +97,48 @@ class ExperimentFile:
         return tree
 
     def at(self, key: str) -> str:
-        """The file, with the line of a dotted key, or of the last of its parts that stands there.
+        """The file, with the line of a dotted key, or of the last of its parts that stands there."""
+        line, _ = self._found(key)
+        return str(self) if line is None else f"{self}:{line}"
 
-        What stands in one key with dots, as in `members`, is found as well.
+    def _found(self, key: str) -> tuple[int | None, str]:
+        """The line of a dotted key, and the part of it that does not stand there.
+
+        The items of a list have numbers. What stands in one key with dots, as in `members`, is
+        found as well.
         """
         node, line, rest = self._tree, None, key
-        while isinstance(node, yaml.MappingNode) and rest:
-            for name, value in node.value:
-                if rest == name.value or rest.startswith(f"{name.value}."):
-                    line, node = name.start_mark.line + 1, value
-                    rest = rest.removeprefix(name.value).lstrip(".")
+        while rest:
+            inside = []
+            if isinstance(node, yaml.MappingNode):
+                inside = [(name.value, name, value) for name, value in node.value]
+            elif isinstance(node, yaml.SequenceNode):
+                inside = [(str(number), item, item) for number, item in enumerate(node.value)]
+            for name, place, value in inside:
+                if rest == name or rest.startswith(f"{name}."):
+                    line, node = place.start_mark.line + 1, value
+                    rest = rest.removeprefix(name).lstrip(".")
                     break
             else:
                 break
-        return str(self) if line is None else f"{self}:{line}"
+        return line, rest
+
+    def tells(self, key: str) -> str:
+        """The place of a key, or else of the choice of the component whose it is; that of neither
+        is the file alone where it goes on from none, and empty where it does."""
+        if not self._found(key)[1]:
+            return self.at(key)
+        group = key.partition(".")[0]
+        chosen = [at for at, words, _ in self.entries() if words[-1] == f"/{group}"]
+        return chosen[0] if chosen else "" if self.bases else str(self)
+
+    def chooses(self, group: str, name: str) -> str:
+        """The place of the entry of its defaults that names this component; empty without one."""
+        entries = [(at, words[-1].strip("/"), value) for at, words, value in self.entries()]
+        return next(
+            (at for at, *entry in entries if entry in ([group, name], ["exp", name])
+             or entry[0] == group and isinstance(entry[1], ListConfig) and name in entry[1]), ""
+        )
 
     def refuse_mistakes(self) -> None:
         """Refuse what Hydra would take for something else, in a line with the place."""
@@ -116,32 +148,32 @@ class ExperimentFile:
             if node is not None and not isinstance(node, DictConfig):
                 raise UserError(
                     f"{self.at(group)}: {group}: {node}: expected its options, as keys and values; "
-                    f"{OVERRIDE}/{group}: NAME, in defaults, chooses another"
+                    f"{OVERRIDE} /{group}: NAME, in defaults, chooses another"
                 )
 
     @cached_property
     def bases(self) -> tuple[ExperimentFile, ...]:
         """The experiments that it goes on from."""
-        names = [entry for entry in self._defaults() if isinstance(entry, str)]
-        found = [find(name.removeprefix("/exp/")) for name in names if name != "_self_"]
+        names = [name for _, words, name in self.entries() if words == ["exp"]]
+        found = [find(name) for name in names if name != "_self_"]
         return tuple(filter(None, found))
 
     @cached_property
     def choices(self) -> dict[str, tuple[str, str]]:
         """Place in the config -> group and name of the component that the file chooses for it."""
         chosen: dict[str, tuple[str, str]] = {}
-        for entry in self._defaults():
-            if isinstance(entry, str):
-                continue
-            for word, name in entry.items_ex(resolve=False):
-                group, _, package = str(word).removeprefix(OVERRIDE).partition("@")
-                if group in components.GROUPS:  # Hydra would look for an experiment
-                    raise UserError(
-                        f"{self.at('defaults')}: {group}: {name}: expected "
-                        f"{OVERRIDE}/{group}: {name}"
-                    )
-                if isinstance(name, str):
-                    chosen[package or group.lstrip("/")] = group.lstrip("/"), name
+        for at, words, name in self.entries():
+            *verbs, word = words
+            group, _, package = word.partition("@")
+            bare = group.lstrip("/")
+            # Hydra would look for an experiment, or for a second of this group.
+            meant = word[0] == "/" and (package or OVERRIDE in verbs or bare not in components.GROUPS)
+            if words != ["exp"] and not (meant and {OVERRIDE, OPTIONAL}.issuperset(verbs)):
+                raise UserError(
+                    f"{at}: {' '.join(words)}: {name}: expected {OVERRIDE} /{bare}: {name}"
+                )
+            if isinstance(name, str) and words != ["exp"]:
+                chosen[package or bare] = bare, name
         of_training = [group for group in ("data", "model", "optim") if group in chosen]
         if "study" in chosen and of_training:
             raise UserError(
@@ -150,13 +182,21 @@ class ExperimentFile:
             )
         return chosen
 
-    def _defaults(self) -> list[Any]:
+    def entries(self) -> Iterator[tuple[str, list[str], Any]]:
+        """(place, words before the colon, what is behind it) of its list of defaults; the words
+        are `exp` alone for an experiment that it goes on from."""
         defaults: Any = self.config._get_node("defaults")
         if defaults is None:
-            return []
+            return
         if not isinstance(defaults, ListConfig):
             raise UserError(f"{self.at('defaults')}: defaults={defaults}: expected a list")
-        return list(defaults._iter_ex(resolve=False))
+        for number, entry in enumerate(defaults._iter_ex(resolve=False)):
+            at = self.at(f"defaults.{number}")
+            if isinstance(entry, DictConfig):
+                for word, name in entry.items_ex(resolve=False):
+                    yield at, str(word).split(), name
+            else:
+                yield at, ["exp"], str(entry).removeprefix("/exp/")
 
     def chain(self) -> Iterator[ExperimentFile]:
         """It, and the experiments that it goes on from: who chooses first wins."""

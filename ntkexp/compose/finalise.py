@@ -34,13 +34,15 @@ def finalise(config: DictConfig, typed: frozenset[str] = frozenset()) -> Plan:
 
     `typed` are the keys that the user set: these are not shrunk.
     """
-    shrink(config, typed)
-    leave_out_unmeasurable(config, typed)
-    check(config)
-    keep_typed_limit(config, typed)
-    plan = plan_of(config, altering(config, typed))
-    if plan.members:
-        refuse_other_sizes([(columns, part.config) for columns, part in plan.members])
+    with swaps.placed(typed):
+        shrink(config, typed)
+        leave_out_unmeasurable(config, typed)
+        check(config)
+        keep_typed_limit(config, typed)
+        plan = plan_of(config, altering(config, typed))
+        if plan.members:
+            refuse_other_sizes([(columns, part.config) for columns, part in plan.members])
+    swaps.say_what_is_left_out()
     return plan
 
 
@@ -107,7 +109,8 @@ def _planned(key: str, node: DictConfig, child: DictConfig) -> tuple[Plan, list[
     if asked_for not in _made:
         with _one_deeper(key, child):
             run = composed(key, node, child)
-            _made[asked_for] = finalise(run.config, run.typed), run.words
+            with swaps.typed_here(run.words):
+                _made[asked_for] = finalise(run.config, run.typed), run.words
     return _made[asked_for]
 
 

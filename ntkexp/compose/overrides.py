@@ -22,6 +22,7 @@ from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.compose.composition import composed_once
 from ntkexp.compose.experiment_file import ExperimentFile, find
+from ntkexp.compose.swaps import experiment_at_work
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.keys import EXECUTION_KEYS
@@ -229,6 +230,9 @@ def explained(error: BaseException) -> str:
     if (match := re.search(r"In 'exp/([^']+)'", text)) and (file := find(match[1])):
         return in_experiment(file, text, error.__context__)
     if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        for file in chain.chain() if (chain := experiment_at_work()) else ():
+            if place := file.chooses(match[1], match[2]):
+                return f"{place}: {unknown_option(match[1], match[2])}"
         return unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
         key, inner = match[1], re.search(r"Key '([^']+)' not in", reason)
@@ -247,7 +251,11 @@ def explained(error: BaseException) -> str:
 def in_experiment(file: ExperimentFile, text: str, cause: BaseException | None) -> str:
     """The error of a key of an experiment's file, with its place there."""
     if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
-        return f"{file.at('defaults')}: {unknown_option(match[1], match[2])}"
+        place = file.chooses(match[1], match[2]) or file.at("defaults")
+        return f"{place}: {unknown_option(match[1], match[2])}"
+    if match := re.search(r"Could not override '([^']+)'", text):
+        places = [at for at, words, _ in file.entries() if words[-1].strip("/") == match[1]]
+        return f"{[*places, file][0]}: {match[1]}: no such group{meant(match[1], GROUPS)}"
     if not isinstance(cause, OmegaConfBaseException) or not cause.full_key:
         return f"{file}: {_one_line(text)}"
     key, where = str(cause.full_key), file.at(str(cause.full_key))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ from ntkexp.options import check_value, first_line, rules_of
 
 # The words of the config that is being composed.
 _typed: ContextVar[Sequence[str]] = ContextVar("_typed", default=())
+# What fell away: once each, and still to be said.
 _said: set[str] = set()
+_to_say: list[str] = []
 # Nodes whose keys are the dotted keys of options, and what such a key is called.
 BY_KEY = {"members": "members.", "hydra.sweeper.params": "the axis "}
 
@@ -44,15 +46,46 @@ def typed_here(words: Sequence[str]) -> Iterator[None]:
 
 
 def left_out(what: str) -> None:
-    """Say once what falls away."""
+    """Note what falls away, to be said once."""
     if what not in _said:
         _said.add(what)
+        _to_say.append(what)
+
+
+def say_what_is_left_out() -> None:
+    """Of a config that is whole; one that is refused has a line of its own."""
+    for what in _to_say:
         print(f"{what}: left out", file=sys.stderr)
+    _to_say.clear()
 
 
 def forget() -> None:
     """Say again what falls away: another command begins."""
     _said.clear()
+    _to_say.clear()
+
+
+def experiment_at_work() -> ExperimentFile | None:
+    """The file of the experiment that the words at work choose."""
+    named = [word.partition("=")[2] for word in _typed.get() if re.match(r"\+*exp=", word)]
+    return find(named[-1]) if named else None
+
+
+@contextmanager
+def placed(typed: Collection[str]) -> Iterator[None]:
+    """Inside the block an error of a key that nobody typed begins with its place in the file of
+    one's own that gives it, or that chooses its component."""
+    try:
+        yield
+    except UserError as error:
+        key = re.match(r"[\w.]*", str(error))[0]  # type: ignore[index]
+        file = experiment_at_work()
+        for one in file.chain() if file and key not in typed else ():
+            if one.is_of_the_house:
+                break
+            if place := one.tells(key):
+                raise UserError(f"{place}: {error}") from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -105,12 +138,9 @@ def swapped_in(experiment: str, typed: Iterable[str]) -> set[str]:
 def settled(file: ExperimentFile) -> DictConfig:
     """The config of an experiment's file without what belongs to components that are not chosen."""
     config: DictConfig = file.config.copy()
-    words = _typed.get()
-    named = [word.partition("=")[2] for word in words if re.match(r"\+*exp=", word)]
-    last = (find(named[-1]) if named else None) or file
     # Who chooses first wins: the words, then the experiment, then what it goes on from.
-    final = typed_choices(words)
-    for one in last.chain():
+    final = typed_choices(_typed.get())
+    for one in (experiment_at_work() or file).chain():
         for place, (group, name) in one.choices.items():
             final.setdefault(place, (group, [name]))
     for place, (group, names) in final.items():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise, forget_parents
 from ntkexp.compose.overrides import check_overrides, plain_errors, ranges_quoted, typed_keys
+from ntkexp.compose.swaps import typed_here
 from ntkexp.compose.words import Overrides, word, words_of
 from ntkexp.errors import RunFailed, UserError, meant
 from ntkexp.execution import run as life
@@ -80,7 +81,7 @@ def _carried_out(
     words = ranges_quoted(words)
     forget_parents()
     with by_itself(configs):
-        with plain_errors(name, words):
+        with typed_here(words), plain_errors(name, words):
             check_overrides(words, sweeps="expected one run a call")
             plan = finalise(compose(name, words), frozenset(typed_keys(words)))
         return plan.folder, life.run(plan, undisturbed)
