@@ -28,7 +28,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ntkexp import projects
-from ntkexp.errors import UserError, meant
+from ntkexp.errors import UserError, first_line, meant
 from ntkexp.options import Rule, checked, option
 
 
@@ -221,15 +221,38 @@ def _files(group: str) -> Mapping[str, str]:
 def imported(key: str, name: str) -> Any:
     """The class or function of this full name; `key` is what was typed, for messages."""
     home, _, last = name.rpartition(".")
+    if ":" in name:
+        raise UserError(f"{key}: expected {name.replace(':', '.')}")
     try:
-        return getattr(loaded(key, home), last)
+        module = _found(key, home)
     except UserError:
         raise
-    except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
+    except (ModuleNotFoundError, ValueError, TypeError) as error:
         form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
-            f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"
+            f"{key}: {error}; expected {form} of what is installed, in this folder or on PYTHONPATH"
         ) from error
+    if not hasattr(module, last):
+        raise UserError(f"{key}: {home} has no {last}{meant(last, [*vars(module)])}")
+    return getattr(module, last)
+
+
+def _found(key: str, module: str) -> ModuleType:
+    """A module; of the folder at work as well, as `python -m` has it, behind what is installed."""
+    try:
+        return loaded(key, module)
+    except ModuleNotFoundError:
+        sys.path.append(str(Path.cwd()))
+        return loaded(key, module)
+
+
+def not_made(key: str, options: str, error: Exception) -> UserError:
+    """The error of a class or function that does not take its arguments, which are `options`."""
+    reason = first_line(error)
+    wanted = re.findall(r"'(\w+)'", reason) if " missing " in reason else []
+    values = ", ".join(f"{name}: VALUE" for name in wanted)
+    way_out = f"; expected '{options}={{{values}}}'" if wanted else ""
+    return UserError(f"{key}: cannot be made ({reason}){way_out}")
 
 
 def loaded(key: str, module: str) -> ModuleType:

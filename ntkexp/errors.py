@@ -89,7 +89,8 @@ def meant(word: str, choices: Sequence[str]) -> str:
     """A guess, to go behind `no such ...`; nothing where none is near."""
     import difflib  # the command line imports this file first, and few words are mistyped
 
-    near = difflib.get_close_matches(word, choices, n=1)
+    near = [choice for choice in choices if choice.lower() == word.lower()]
+    near += difflib.get_close_matches(word, choices, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 

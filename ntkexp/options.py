@@ -132,14 +132,18 @@ def check_options(node: DictConfig, where: str = "") -> None:
 
     Hydra's `+key=value` adds a key to any node: one that nothing would ever read is refused, too.
     """
-    rules = rules_of(OmegaConf.get_type(node))
+    kind = OmegaConf.get_type(node)
+    rules = rules_of(kind)
     for word in node:
         name = str(word)
         key = f"{where}.{name}".lstrip(".")
         if rules and name not in rules:
             raise UserError(unknown_key(key, where, list(rules)))
         if OmegaConf.is_missing(node, word):
-            raise UserError(f"{key}: has no value; give {key}=VALUE")
+            about = {one.name: one.metadata.get("about") for one in _fields(kind)}.get(name)
+            raise UserError(
+                f"{key}: has no value; give {key}=VALUE" + (f", {about}" if about else "")
+            )
         try:
             value = node[word]
             if isinstance(value, DictConfig):

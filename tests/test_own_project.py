@@ -169,7 +169,7 @@ def test_a_run_of_what_is_not_installed_is_listed_shown_and_loaded(
 NO_COMPONENTS = {
     "model=no.such.Thing": "No module named 'no'",
     "model=own_project.models.nowhere.Net": "No module named 'own_project.models.nowhere'",
-    "model=own_project.models.tanh_net.Tan": "has no attribute 'Tan'",
+    "model=own_project.models.tanh_net.Tan": "has no Tan; did you mean Tan",
     "model=own_project.data.spirals.Spirals": "is no model",
     "model=pathlib.Path": "is no model",
     "model=own_project..tanh_net": "own_project..tanh_net",

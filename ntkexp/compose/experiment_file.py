@@ -97,7 +97,7 @@ class ExperimentFile:
         return tree
 
     def at(self, key: str) -> str:
-        """The file, with the line of a dotted key, or of the last of its parts that stands there."""
+        """The file, with the line of a dotted key or of the last of its parts that stands there."""
         line, _ = self._found(key)
         return str(self) if line is None else f"{self}:{line}"
 
@@ -134,10 +134,14 @@ class ExperimentFile:
 
     def chooses(self, group: str, name: str) -> str:
         """The place of the entry of its defaults that names this component; empty without one."""
-        entries = [(at, words[-1].strip("/"), value) for at, words, value in self.entries()]
         return next(
-            (at for at, *entry in entries if entry in ([group, name], ["exp", name])
-             or entry[0] == group and isinstance(entry[1], ListConfig) and name in entry[1]), ""
+            (
+                at
+                for at, words, chosen in self.entries()
+                if words[-1].strip("/") == group
+                and name in (chosen if isinstance(chosen, ListConfig) else [chosen])
+            ),
+            "",
         )
 
     def refuse_mistakes(self) -> None:
@@ -167,7 +171,9 @@ class ExperimentFile:
             group, _, package = word.partition("@")
             bare = group.lstrip("/")
             # Hydra would look for an experiment, or for a second of this group.
-            meant = word[0] == "/" and (package or OVERRIDE in verbs or bare not in components.GROUPS)
+            meant = word[0] == "/" and (
+                package or OVERRIDE in verbs or bare not in components.GROUPS
+            )
             if words != ["exp"] and not (meant and {OVERRIDE, OPTIONAL}.issuperset(verbs)):
                 raise UserError(
                     f"{at}: {' '.join(words)}: {name}: expected {OVERRIDE} /{bare}: {name}"

@@ -269,6 +269,8 @@ def unknown_option(group: str, option: str) -> str:
     guess = meant(option, choices)
     if group == "exp":  # more than a hundred: the mistyped word would be far up on the screen
         return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
+    if ":" in option:
+        guess = f"; expected {group}={option.replace(':', '.')}"
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
 
 

@@ -14,8 +14,12 @@ import torch
 from omegaconf import MISSING
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
-from ntkexp.components import imported
+from ntkexp.components import imported, not_made
 from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import Init, Model, formatted_shape
@@ -54,7 +58,13 @@ class Torch(Model):
     def _maker(self) -> Any:
         if self.of.startswith("torchvision."):
             torchvision_datasets()  # imports it even where its compiled part does not fit torch
-        return imported(f"model.of={self.of}", self.of)
+        maker = imported(f"model.of={self.of}", self.of)
+        if isinstance(maker, nn.Module):
+            raise UserError(
+                f"model.of={self.of}: is a network already, which one run would hand to the next; "
+                "expected the class, or a function that makes it: def net(): return ..."
+            )
+        return maker
 
     def _made(self) -> nn.Module:
         key = f"model.of={self.of}"
@@ -65,7 +75,7 @@ class Torch(Model):
                 isinstance(error, RuntimeError) or "meta device" in str(error)
             ):  # it asks for numbers, which weights have elsewhere: NumPy's TypeError, too
                 raise NotImplementedError(str(error)) from error
-            raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
+            raise not_made(key, "model.options", error) from error
         if not isinstance(network, nn.Module):
             raise UserError(
                 f"{key}: gives a {type(network).__name__}; expected a class or function that gives "
@@ -77,15 +87,30 @@ class Torch(Model):
         """Refuse, in one line, a network that does not take the data or gives other outputs."""
         device = next((part.device for part in network.parameters()), torch.device("cpu"))
         modes = [(module, module.training) for module in network.modules()]
+        running: list[nn.Module] = []
+
+        def begins(module: nn.Module, _: Any) -> None:
+            running.append(module)
+
+        def ends(*_: Any) -> None:
+            running.pop()
+
         try:
-            with torch.no_grad():
+            with (
+                torch.no_grad(),
+                register_module_forward_pre_hook(begins),
+                register_module_forward_hook(ends),
+            ):
                 output = network.eval()(torch.zeros(2, *inputs, device=device))
         except NotImplementedError:  # on "meta", what only some networks can do
             raise
         except FAILURES as error:
+            names = {module: name for name, module in network.named_modules()}
+            layer = running[-1] if running else network
+            place = f"{names[layer]}, {layer}: " if names.get(layer) else ""
             raise UserError(
                 f"model.of={self.of}: does not take inputs of {formatted_shape(inputs)} "
-                f"({first_line(error)})"
+                f"({place}{first_line(error)})"
             ) from error
         for module, mode in modes:
             module.training = mode

@@ -16,14 +16,15 @@ from omegaconf import MISSING
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
-from ntkexp.components import imported
-from ntkexp.errors import UserError, first_line
+from ntkexp.components import imported, not_made
+from ntkexp.errors import UserError
 from ntkexp.optim.base import Optimiser, Schedule
 from ntkexp.optim.update import Number, WeightUpdate
 from ntkexp.options import option
 
 # The option of a class, and the module of those that have a short name.
 HOMES = {"of": "torch.optim", "scheduler": "torch.optim.lr_scheduler"}
+OPTIONS = {"of": "options", "scheduler": "scheduler_options"}
 
 
 @dataclass
@@ -78,7 +79,7 @@ def _made(
     try:
         return maker(first, **copy.deepcopy(arguments), **ours)
     except (TypeError, ValueError, RuntimeError, KeyError) as error:
-        raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
+        raise not_made(key, f"optim.{OPTIONS[option]}", error) from error
 
 
 class TorchUpdate(WeightUpdate):

@@ -45,11 +45,23 @@ def test_an_experiment_is_about_the_whole_config(inside: Ntkexp, tmp_path: Path,
             "defaults:\n  - override /study: supernat\n  - override /model: mlp\n",
             "mine.yaml:1: chooses a study, which trains no network, and a model; expected one",
         ),
-        (DISK + "  - overide /model: mlp\n", "3: overide /model: mlp: expected override /model: mlp"),
-        (DISK + "  - override model: mlp\n", "mine.yaml:3: override model: mlp: expected override /"),
+        (
+            DISK + "  - overide /model: mlp\n",
+            "3: overide /model: mlp: expected override /model: mlp",
+        ),
+        (
+            DISK + "  - override model: mlp\n",
+            "mine.yaml:3: override model: mlp: expected override /",
+        ),
         (DISK + "  - /model: mlp\n", "mine.yaml:3: /model: mlp: expected override /model: mlp"),
-        (DISK + "  - override /model: mpl\n", "mine.yaml:3: model=mpl: no such option; did you mean"),
-        (DISK + "  - override /modle: mlp\n", "mine.yaml:3: modle: no such group; did you mean model"),
+        (
+            DISK + "  - override /model: mpl\n",
+            "mine.yaml:3: model=mpl: no such option; did you mean",
+        ),
+        (
+            DISK + "  - override /modle: mlp\n",
+            "mine.yaml:3: modle: no such group; did you mean model",
+        ),
         (DISK + "  - override /probe: [spectrun]\n", "mine.yaml:3: probe=spectrun: no such option"),
         (DISK + "  - override /model: torch\n", "mine.yaml:3: model.of: has no value"),
         (DISK + "model:\n  depth: -3\n", "mine.yaml:4: model.depth=-3: expected 1 to 1,000 hidden"),
@@ -106,3 +118,12 @@ def test_python_finds_the_experiments_of_a_folder_as_well(tmp_path: Path) -> Non
     written(tmp_path, HEAD + "model: {dept: 3}\n")
     with pytest.raises(UserError, match=r"mine\.yaml:5: model\.dept: no such key"):
         run("mine", {}, runs=tmp_path / "outputs", config_dir=tmp_path)
+
+
+def test_a_module_of_the_folder_at_work_is_found(inside: Ntkexp, tmp_path: Path) -> None:
+    """As with `python -m`, behind what is installed."""
+    (tmp_path / "my_net.py").write_text(
+        "from torch import nn\n\n\ndef net():\n    return nn.Linear(2, 1)\n"
+    )
+    words = ("train", "+exp=disk", "model=torch", "model.of=my_net.net", "--dry-run")
+    assert "to run" in inside(*words).stdout

@@ -75,13 +75,15 @@ def test_keys_of_its_options_may_be_numbers() -> None:
     [
         ((), "model.of: has no value"),
         (("model.of=nowhere.Net",), "No module named 'nowhere'"),
-        ((f"model.of={HOME}.narrow",), "has no attribute 'narrow'"),
+        ((f"model.of={HOME}.narrow",), "has no narrow"),
         (("model.of=narrow",), "expected MODULE.CLASS"),
         ((f"model.of={HOME}.number",), "gives a int; expected"),
         ((f"model.of={HOME}.frozen",), "has no weights that train"),
-        ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
+        ((f"model.of={HOME}.wide",), "missing 1 .* expected 'model.options={inputs: VAL"),
+        ((f"model.of={HOME}:wide",), f"model.of={HOME}:wide: expected {HOME}.wide"),
+        ((f"model.of={HOME}.ready",), "ready: is a network already"),
         ((*WIDE, "model.options.outputs=3"), r"gives \(2, 3\) for 2 examples; .* takes \(2, 1\)"),
-        ((*WIDE, "model.options.inputs=3"), "does not take inputs of 2"),
+        ((*WIDE, "model.options.inputs=3"), r"does not take inputs of 2 \(0, Linear"),
         (
             (f"model.of={HOME}.Picky", "model.options={in_features: 3, out_features: 1}"),
             r"does not take inputs of 2 \(of another length\)",
