@@ -85,17 +85,27 @@ def denied(error: PermissionError) -> UserError:
     return UserError(f"{error.filename}: {error.strerror}; this account may not use it")
 
 
+# What others call it.
+ELSEWHERE = {
+    "loss": "objective", "mse": "squared_error", "ce": "cross_entropy", "bce": "binary",
+    "optimizer": "optim", "optimiser": "optim", "dataset": "data", "net": "model",
+    "network": "model", "swish": "silu",
+}  # fmt: skip
+
+
 def meant(word: str, choices: Sequence[str]) -> str:
     """A guess, to go behind `no such ...`; nothing where none is near."""
     import difflib  # the command line imports this file first, and few words are mistyped
 
-    near = [choice for choice in choices if choice.lower() == word.lower()]
+    same = (word.lower(), ELSEWHERE.get(word.lower()))
+    near = [choice for choice in choices if choice.lower() in same]
     near += difflib.get_close_matches(word, choices, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
-    """The message that the config node `where` ("" is the top) has no such key.
+def unknown_key(key: str, where: str, choices: Sequence[str], elsewhere: str = "") -> str:
+    """The message that the config node `where` ("" is the top) has no such key, and where there is
+    one of this name.
 
     >>> print(unknown_key("optm.lr", "", ["optim", "model"]))
     optm.lr: no such key; did you mean optim?
@@ -103,7 +113,7 @@ def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
     """
     part = key.removeprefix(where).lstrip(".").partition(".")[0]
     takes = f"\n{where or 'the top level'} takes: {', '.join(choices)}" if choices else ""
-    return f"{key}: no such key{meant(part, choices)}{takes}"
+    return f"{key}: no such key{meant(part, choices) or elsewhere}{takes}"
 
 
 def printable(text: str) -> str:

@@ -37,21 +37,25 @@ class Catalogue:
             self.runs_of.setdefault(run.parent.relative_to(self.outputs).as_posix(), []).append(run)
 
     def runs(self, name: str | None) -> list[Path]:
-        """The runs of an experiment, which there must be; without a name all."""
+        """The runs of an experiment, or of a paper, which there must be; without a name all."""
         if name is None:
             return [run for group in self.runs_of.values() for run in group]
+        if of_paper := [one.name for one in self.experiments if one.paper == name]:
+            return [run for one in of_paper for run in self.runs_of.get(one, [])]
         names = [*(experiment.name for experiment in self.experiments), *self.runs_of]
         if name not in names:
             guess = meant(name, names)
             raise UserError(f"ntkexp list {name}: no such experiment{guess} (ntkexp list has all)")
         return self.runs_of.get(name, [])
 
-    def overview(self) -> str:
-        """Paper by paper a line an experiment, and below it one a run."""
+    def overview(self, paper_alone: str | None = None) -> str:
+        """Paper by paper, or of one alone, a line an experiment, and below it one a run."""
         line_width = max(len(experiment.line) for experiment in self.experiments)
         figures_width = max(len(_figures(experiment)) for experiment in self.experiments)
         lines, others = [], dict(self.runs_of)
         for name in dict.fromkeys(experiment.paper for experiment in self.experiments):
+            if paper_alone not in (None, name):
+                continue
             lines += ["", paper(name).citation]
             for experiment in self.experiments:
                 if experiment.paper != name:
@@ -59,7 +63,7 @@ class Catalogue:
                 line = f"{experiment.line:<{line_width}}  {_figures(experiment):<{figures_width}}"
                 lines.append(f"{line}  {experiment.about}")
                 lines += [f"    {line}" for line in _state_lines(others.pop(experiment.name, []))]
-        for folder, folders in others.items():
+        for folder, folders in others.items() if paper_alone is None else ():
             states = list(_state_lines(folders))
             if states:
                 lines += ["", f"{self.outputs / folder}  (no experiment of this name here)"]

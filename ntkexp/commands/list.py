@@ -11,7 +11,7 @@ from ntkexp.errors import UserError
 class List(Command):
     """every experiment, its figures, its runs; of one experiment how far its runs came"""
 
-    call = "list [NAME] [--where CONDITION] [--sort KEY] [--json] [FLAGS]"
+    call = "list [NAME|PAPER] [--where CONDITION] [--sort KEY] [--json] [FLAGS]"
     short = "list [NAME]"
 
     names: list[str] = words()
@@ -41,7 +41,8 @@ class List(Command):
 
             frame = table(catalogue.runs(name), self.where, self.sort)
             return as_json(frame) if self.json else as_text(frame, get_terminal_size().columns)
-        return fitted(catalogue.overview() if name is None else catalogue.detail(name))
+        papers = [None, *(experiment.paper for experiment in catalogue.experiments)]
+        return fitted(catalogue.overview(name) if name in papers else catalogue.detail(name or ""))
 
     @classmethod
     def candidates(cls, typed: list[str]) -> list[str]:

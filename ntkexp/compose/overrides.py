@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -21,12 +22,12 @@ from yaml import YAMLError
 from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.compose.composition import composed_once
-from ntkexp.compose.experiment_file import ExperimentFile, find
+from ntkexp.compose.experiment_file import ExperimentFile, find, homes
 from ntkexp.compose.swaps import experiment_at_work
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.options import first_line, reworded
+from ntkexp.options import first_line, reworded, rules_of
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The settings of Hydra's own that may be typed: they change nothing that the store relies on.
@@ -268,6 +269,10 @@ def unknown_option(group: str, option: str) -> str:
     choices = options_of(group)
     guess = meant(option, choices)
     if group == "exp":  # more than a hundred: the mistyped word would be far up on the screen
+        here = Path()
+        for folder in (here, *here.iterdir(), *(Path(str(home)).parent for home in homes())):
+            if (file := folder / "exp" / f"{option}.yaml").is_file():
+                guess = f"; {file} is one, with --config-dir {folder}"
         return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
     if ":" in option:
         guess = f"; expected {group}={option.replace(':', '.')}"
@@ -291,7 +296,23 @@ def no_such_key(key: str, parent: object) -> str:
     if not choices:  # `members` where there are none
         above, _, name = key.rpartition(".")
         return f"{key}: no such key; expected '{above}={{{name}:VALUE}}'"
-    return unknown_key(key, where, choices)
+    return unknown_key(key, where, choices, _elsewhere(key, where, parent))
+
+
+def _elsewhere(key: str, where: str, parent: DictConfig) -> str:
+    """Which nodes of the config have a key of this name, or which other components."""
+    name = key.removeprefix(where).lstrip(".")
+    if not where:
+        below = [group for group in components.GROUPS if name in (parent.get(group) or ())]
+        return f"; did you mean {below[0]}.{name}?" if below else ""
+    if where not in components.GROUPS:
+        return ""
+    have = [
+        option
+        for option in components.names(where)
+        if name in rules_of(components.find(where, option))
+    ]
+    return f"; {where}={', '.join(have)} {'have' if have[1:] else 'has'} it" if have else ""
 
 
 def _one_line(text: str) -> str:

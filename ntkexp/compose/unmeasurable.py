@@ -44,7 +44,7 @@ def leave_out_unmeasurable(config: DictConfig, typed: Collection[str]) -> None:
     if reasons and not config.probe:
         raise UserError(
             f"probe: none of those of exp={config.name} can measure this; expected probe=[NAME], "
-            f"such as probe=[spectrum]\n{reasons[-1]}"
+            f"such as probe=[spectrum]\n{reasons[-1].partition('; expected')[0]}"
         )
 
 

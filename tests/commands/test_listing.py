@@ -70,6 +70,23 @@ def test_runs_show_the_keys_in_which_they_differ(sweep: list[Path], inside: Ntke
     assert distinguishing_keys(sweep[:1]) == {}
 
 
+def test_what_one_run_of_many_has_it_alone_tells(tmp_path: Path) -> None:
+    runs = [tmp_path / str(seed) for seed in range(4)]
+    for seed, run in enumerate(runs):
+        run.mkdir()
+        config = {"name": "any", "seed": seed, "optim": {"lr": 0.5 if seed == 2 else 0.1}}
+        OmegaConf.save(config, run / "config.yaml")
+    expected = ["seed=0", "seed=1", "optim.lr=0.5 seed=2", "seed=3"]
+    assert [distinguishing_keys(runs)[run] for run in runs] == expected
+
+
+def test_a_paper_is_listed_by_its_name(sweep: list[Path], inside: Ntkexp) -> None:
+    lazy, main = inside("list", "lazy").stdout, inside("list", "alignment").stdout
+    assert "+exp=lazy/yin_yang " in lazy and "+exp=disk" not in lazy
+    assert all(run.name in main for run in sweep)
+    assert len(json.loads(inside("list", "alignment", "--json").stdout)) == 2
+
+
 def test_a_run_whose_process_is_gone_is_not_running(tmp_path: Path) -> None:
     lock = Lock(tmp_path / "lock")
     lock.take()

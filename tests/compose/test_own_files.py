@@ -120,6 +120,16 @@ def test_python_finds_the_experiments_of_a_folder_as_well(tmp_path: Path) -> Non
         run("mine", {}, runs=tmp_path / "outputs", config_dir=tmp_path)
 
 
+@pytest.mark.parametrize("named", [(), ("--config-dir", "my/exp")])
+def test_a_file_beside_or_below_the_folder_of_configs_is_named(
+    inside: Ntkexp, tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    (tmp_path / "my").mkdir()
+    written(tmp_path / "my", HEAD)
+    refused = inside("train", *named, "+exp=mine", "--dry-run").stderr
+    assert "exp=mine: no such experiment; my/exp/mine.yaml is one, with --config-dir my" in refused
+
+
 def test_a_module_of_the_folder_at_work_is_found(inside: Ntkexp, tmp_path: Path) -> None:
     """As with `python -m`, behind what is installed."""
     (tmp_path / "my_net.py").write_text(

@@ -5,6 +5,7 @@ Telling runs apart imports no pandas; their numbers do.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,8 @@ def state_of(folder: Path, status: Mapping[str, Any]) -> str:
 def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
     """The keys in which each run differs from the others, `model.width=40 seed=1`.
 
-    Empty for a single run, and for a run whose config cannot be read.
+    Where one of many alone has another value of a key, it alone tells it. Empty for a single run,
+    and for a run whose config cannot be read.
     """
     configs: dict[Path, Mapping[str, Any]] = {}
     if len(runs) > 1:
@@ -39,8 +41,16 @@ def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
             except DamagedRunError:
                 continue  # the line on its state says so
     keys = [key for key in varied(list(configs.values())) if key != "name"]
+    usual: dict[str, str] = {}
+    for key in keys if len(configs) > 2 else ():
+        [(value, number)] = Counter(str(of.get(key)) for of in configs.values()).most_common(1)
+        usual |= {key: value} if number == len(configs) - 1 else {}
     return {
-        run: " ".join(f"{key}={brief(config.get(key))}" for key in keys if key in config)
+        run: " ".join(
+            f"{key}={brief(config.get(key))}"
+            for key in keys
+            if key in config and usual.get(key) != str(config[key])
+        )
         for run, config in configs.items()
     }
 
