@@ -164,6 +164,7 @@ def stand_ins() -> dict[str, str]:
     }
 
 
+@cache
 def axes(experiment: str) -> tuple[str, ...]:
     """The keys that an experiment sweeps over by itself, but for seeds."""
     return tuple(key for key in swept_by_themselves().get(experiment, ()) if key not in SEEDS)

@@ -119,7 +119,7 @@ class Record:
         below = sorted(option for option in self.config if option.startswith(f"{key}."))
         return tuple((option, self.config[option]) for option in below) or self.config.get(key)
 
-    @property
+    @cached_property
     def one_of_its_experiment(self) -> bool:
         """True if its tables are as its experiment's: of one network, or of many that differ in
         the same options, but for their seeds. What is said of an experiment reads no others."""

@@ -26,11 +26,11 @@ START, TWO_THOUSAND = iteration(0), iteration(2000)
 
 def eigenvalue_ratio(eigenvalues: pd.DataFrame, iteration: int) -> float:
     """lambda_20 / lambda_1 at the probe nearest to an iteration; nan of a run with fewer."""
-    table = eigenvalues.pivot(index="step", columns="rank", values="eigenvalue")
-    if RANK not in table:
-        return float("nan")
-    row = table.iloc[np.abs(table.index.to_numpy() - iteration).argmin()]
-    return float(row[RANK] / row[1])
+    step, rank, value = (eigenvalues[key].to_numpy() for key in ("step", "rank", "eigenvalue"))
+    steps = np.unique(step)
+    now = step == steps[np.abs(steps - iteration).argmin()]
+    first, last = (value[now & (rank == wanted)] for wanted in (1, RANK))
+    return float(last[0] / first[0]) if len(last) else float("nan")
 
 
 def fall_of_ratio(eigenvalues: pd.DataFrame) -> float:
@@ -77,12 +77,12 @@ def growth_of_label_share(eigenfunctions: pd.DataFrame, points: pd.DataFrame) ->
 
 
 def rightly_labelled(points: pd.DataFrame) -> float:
-    inside = np.hypot(points["x"], points["y"]) <= RADIUS
-    return float((inside == (points["label"] == 1)).mean())
+    x, y, label = (points[key].to_numpy() for key in ("x", "y", "label"))
+    return float(((np.hypot(x, y) <= RADIUS) == (label == 1)).mean())
 
 
 def point_count(points: pd.DataFrame, split: str) -> float:
-    return float((points["split"] == split).sum())
+    return float((points["split"].to_numpy() == split).sum())
 
 
 fig01 = sharing(
