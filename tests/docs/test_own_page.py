@@ -38,4 +38,4 @@ def test_the_project_plays_its_game_judges_and_draws_it(tmp_path: Path) -> None:
     (run,) = (tmp_path / "outputs" / "mine").iterdir()
     assert {"game.parquet", "members.parquet", "statistics.pt"} <= {f.name for f in run.iterdir()}
     assert "1 holds, 0 fails" in claims.stdout
-    assert (tmp_path / "outputs" / "figures" / "information" / "fig_mine.svg").exists()
+    assert (tmp_path / "outputs" / "figures" / "channel" / "fig_mine.svg").exists()
