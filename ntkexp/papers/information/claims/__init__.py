@@ -1,0 +1,1 @@
+"""What the work says, a file a subject."""

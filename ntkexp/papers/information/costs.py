@@ -1,0 +1,21 @@
+"""The cost of each experiment: time of one core, estimated from measured updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ntkexp.claims.effort import Cost
+from ntkexp.claims.horizon import Horizon
+
+COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "information/gaussians": "15 minutes for forty-two networks",
+    "information/gaussians_20": "55 minutes for sixty networks",
+    "information/gaussians_20_endless": "30 minutes for thirty-six networks",
+    "information/correction": "25 minutes for sixty networks",
+    "information/equitability": "20 minutes for forty-five networks",
+    "information/consistency": "6 minutes for twelve networks",
+    "information/consistency_20": "12 minutes for twelve networks",
+    "information/bijections": "10 minutes for twenty-four networks",
+    "information/bijections_5": "10 minutes for twenty-four networks",
+    "information/limits": "15 minutes",
+}

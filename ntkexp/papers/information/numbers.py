@@ -1,0 +1,130 @@
+"""Numbers read off estimates of mutual information whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from ntkexp.claims.curves import rank_correlation
+from ntkexp.claims.statistics import Group, by
+from ntkexp.results.record import Record
+
+RHO, OBJECTIVE, BATCH, SEED = "study.rho", "study.objective", "study.batch_size", "study.seed"
+# By experiment, what tells its runs from those of another in one claim.
+DIMENSIONS = {
+    "information/consistency": "d = 1",
+    "information/consistency_20": "d = 20",
+    "information/bijections": "d = 1",
+    "information/bijections_5": "d = 5",
+}
+
+
+def of_seeds(records: Sequence[Record]) -> Iterable[Group]:
+    """The rows of the networks of each seed."""
+    for record in records:
+        for seed, rows in record.tables["information"].groupby(SEED):
+            yield DIMENSIONS.get(record.experiment, ""), seed, rows
+
+
+by_seed = by(of_seeds)
+
+
+def errors(information: pd.DataFrame, column: str = "value") -> pd.Series:
+    """|estimate - I| of every row."""
+    distance: pd.Series = (information[column] - information["truth"]).abs()
+    return distance
+
+
+def largest_errors(information: pd.DataFrame) -> dict[str, float]:
+    """Of MINE and of nearest neighbours, over all correlations."""
+    mine = information[information[OBJECTIVE] == "mine"]
+    return {"MINE": errors(mine).max(), "nearest neighbours": errors(mine, "ksg").max()}
+
+
+def error_ratios(information: pd.DataFrame, rhos: Sequence[float]) -> dict[str, float]:
+    """By correlation, the error of MINE over that of nearest neighbours."""
+    mine = information[information[OBJECTIVE] == "mine"].set_index(RHO)
+    ratios = errors(mine) / errors(mine, "ksg")
+    return {f"ρ = {rho:g}": ratios[rho] for rho in rhos}
+
+
+def tighter(information: pd.DataFrame, rhos: Sequence[float]) -> pd.DataFrame:
+    """(seed, rho): MINE less MINE-f, each by its own bound, and that over I."""
+    rows = information[information[RHO].isin(rhos)]
+    values = rows.pivot(index=[SEED, RHO], columns=OBJECTIVE, values="value")
+    truth = rows.groupby([SEED, RHO])["truth"].first()
+    more = values["mine"] - values["mine_f"]
+    return pd.DataFrame({"nats": more, "share": more / truth})
+
+
+def seeds_with_tighter(information: pd.DataFrame, rhos: Sequence[float]) -> float:
+    """The share of seeds whose mean over correlations is above 0."""
+    return float((tighter(information, rhos)["nats"].groupby(SEED).mean() > 0).mean())
+
+
+def mean_tighter(information: pd.DataFrame, rhos: Sequence[float]) -> float:
+    return float(tighter(information, rhos)["share"].mean())
+
+
+def by_correction(information: pd.DataFrame) -> pd.DataFrame:
+    """(rho, batch, seed): the error with the moving average, `mine`, and without, `naive`."""
+    rows = information.assign(error=errors(information))
+    table: pd.DataFrame = rows.pivot(
+        index=[RHO, BATCH, SEED], columns=OBJECTIVE, values="error"
+    )  # fmt: skip
+    return table
+
+
+def seeds_corrected(information: pd.DataFrame) -> dict[str, float]:
+    """By correlation and batch, the share of seeds whose error is lower with the average."""
+    table = by_correction(information)
+    return _by_cell((table["mine"] < table["naive"]).groupby([RHO, BATCH]).mean())
+
+
+def corrected_ratios(information: pd.DataFrame) -> dict[str, float]:
+    """By the same, the mean error with the average over that without."""
+    means = by_correction(information).groupby([RHO, BATCH]).mean()
+    return _by_cell(means["mine"] / means["naive"])
+
+
+def _by_cell(values: pd.Series) -> dict[str, float]:
+    cells = values.reset_index().itertuples(index=False)
+    return {f"ρ = {rho:g}, batch {batch}": value for rho, batch, value in cells}
+
+
+def equitable(information: pd.DataFrame) -> dict[str, float]:
+    """By function, the largest error over noises, over .05 + .1 I."""
+    allowed = 0.05 + 0.1 * information["truth"]
+    shares = (errors(information) / allowed).groupby(information["study.function"]).max()
+    return {f"f = {name}": share for name, share in shares.items()}
+
+
+def from_normal(information: pd.DataFrame) -> dict[str, float]:
+    """By margins, how far the estimates of MINE and MINE-f are from those with normal margins."""
+    values = information.pivot(index="study.margins", columns=OBJECTIVE, values="value")
+    distance = (values - values.loc["normal"]).abs().max(axis=1)
+    return {str(name): value for name, value in distance.items() if name != "normal"}
+
+
+def overfitting(information: pd.DataFrame, value: str, train: str) -> float:
+    """Spearman's correlation of n and the bound on training pairs less that on fresh ones."""
+    return rank_correlation(
+        information["study.samples"], information[train] - information[value]
+    )  # fmt: skip
+
+
+def overfitted(information: pd.DataFrame, value: str, train: str) -> dict[str, float]:
+    """By n, the bound on training pairs less that on fresh ones."""
+    more = (information[train] - information[value]).groupby(information["study.samples"]).mean()
+    return {f"n = {n:,}": nats for n, nats in more.items()}
+
+
+def at_most_samples(information: pd.DataFrame) -> dict[str, float]:
+    """Of the largest n, the errors of both bounds at the end over .05 + .05 I."""
+    most = information[information["study.samples"] == information["study.samples"].max()]
+    allowed = 0.05 + 0.05 * most["truth"]
+    columns = {"training pairs": "end_train", "fresh pairs": "end_value"}
+    return {
+        words: (errors(most, column) / allowed).max() for words, column in columns.items()
+    }  # fmt: skip

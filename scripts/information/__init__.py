@@ -1,0 +1,1 @@
+"""The figures of information, one file each."""
