@@ -46,7 +46,8 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
         (
             ["alignmnt"],
             "ntkexp figures alignmnt: no such paper or figure; did you mean alignment?; "
-            "expected PAPER FIGURE, PAPER of alignment, adaptive, lazy, linearised, spectral",
+            "expected PAPER FIGURE, PAPER of alignment, adaptive, information, lazy, "
+            "linearised, spectral",
         ),
         (["2", "99"], "ntkexp figures 99: no such paper or figure"),
         (["alignment", "0"], "ntkexp figures 0: no such figure; expected one of 1, 2, 3, 4"),

@@ -9,11 +9,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from ntkexp.errors import UserError
 from ntkexp.foreign.pairs import pairs_in
 from ntkexp.information.estimate import FOLDS, STEPS, refuse, scaled, summary, value
 from ntkexp.options import SEED, count, option
@@ -60,10 +59,6 @@ class InformationEstimate(Study):
     file: str = option("", about="the pairs: an .npz or a .parquet file")
     updates: int = option(STEPS, count("updates"), "updates of each network")
     seed: int = option(0, SEED, "the start of all random numbers")
-
-    def check(self, config: Any = None) -> None:
-        if not self.file:
-            raise UserError("study.file: is not given; expected an .npz or .parquet file of pairs")
 
     def files(self) -> Mapping[str, str]:
         pairs_in(self.file)  # refuses what is no such file

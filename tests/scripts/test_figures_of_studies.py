@@ -85,10 +85,12 @@ def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path)
 def test_every_study_has_a_figure() -> None:
     """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results.
     checkpoints has those of a training run; eigenpairs makes tasks, whose networks are drawn.
-    Those of spectral bias are drawn in test_spectral_figures.py."""
+    Those of spectral bias and of mutual information have files of their own here."""
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
-    assert {*FIGURES} | elsewhere | spectral == set(studies.names())
+    information = {"gaussian_pairs", "noisy_functions", "information_limits",
+                   "information_estimate"}  # fmt: skip
+    assert {*FIGURES} | elsewhere | spectral | information == set(studies.names())
 
 
 @pytest.mark.usefixtures("made_images")
