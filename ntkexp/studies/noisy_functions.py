@@ -22,7 +22,7 @@ class NoisyFunctions(Estimation):
     in ntkexp/theory/information/noisy_functions.py."""
 
     dimension: int = option(2, count("coordinates", most=10_000), "coordinates of x and of z")
-    function: str = option("x", one_of(*FUNCTIONS), "x, x^3 or sin x")
+    function: str = option("identity", one_of(*FUNCTIONS), "f: identity, cube or sine")
     sigma: float = option(0.1, positive(), "standard deviation of the noise")
 
     def draw(self, n: int, stream: torch.Generator) -> Pairs:

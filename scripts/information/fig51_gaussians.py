@@ -1,8 +1,7 @@
-"""Figure 5.1: estimates of the mutual information of normal vectors by the correlation of their
-coordinates, beside the truth; mean, least and most over seeds.
+"""Figure 5.1: estimates of the mutual information of normal vectors, beside the truth.
 
-Left one coordinate, right twenty, from 10,000 pairs. Hollow: networks that see new pairs at every
-step.
+By the correlation of their coordinates, left one and right twenty, from 10,000 pairs; mean, least
+and most over seeds. Hollow: networks that see new pairs at every step.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ntkexp.scripts import drawing
 
 FIGURE = "5.2"
-FUNCTIONS = {"x": "$x$", "x^3": "$x^3$", "sin x": r"$\sin x$"}
+FUNCTIONS = {"identity": "$x$", "cube": "$x^3$", "sine": r"$\sin x$"}
 
 
 def draw(table: pd.DataFrame) -> Figure:

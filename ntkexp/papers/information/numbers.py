@@ -97,7 +97,7 @@ def equitable(information: pd.DataFrame) -> dict[str, float]:
     """By function, the largest error over noises, over .05 + .1 I."""
     allowed = 0.05 + 0.1 * information["truth"]
     shares = (errors(information) / allowed).groupby(information["study.function"]).max()
-    return {f"f = {name}": share for name, share in shares.items()}
+    return {str(name): share for name, share in shares.items()}
 
 
 def from_normal(information: pd.DataFrame) -> dict[str, float]:

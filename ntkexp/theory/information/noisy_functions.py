@@ -15,9 +15,9 @@ import numpy as np
 from ntkexp.theory.float64 import Array
 
 FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
-    "x": lambda x: x,
-    "x^3": lambda x: x**3,
-    "sin x": np.sin,
+    "identity": lambda x: x,
+    "cube": lambda x: x**3,
+    "sine": np.sin,
 }
 NODES, POINTS, TAILS = 400, 4001, 10
 
@@ -25,7 +25,7 @@ NODES, POINTS, TAILS = 400, 4001, 10
 def information(function: str, sigma: float) -> float:
     """I of one coordinate, in nats.
 
-    >>> round(information("x", 0.1), 3), round(information("x^3", 0.9), 3)
+    >>> round(information("identity", 0.1), 3), round(information("cube", 0.9), 3)
     (1.667, 0.081)
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)

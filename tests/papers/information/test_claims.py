@@ -50,7 +50,7 @@ def correction(holds: bool) -> pd.DataFrame:
 
 
 def equitability(holds: bool) -> pd.DataFrame:
-    axes = {"study.function": ("x", "x^3"), "study.sigma": (0.1, 0.9), "study.seed": SEEDS}
+    axes = {"study.function": ("identity", "cube"), "study.sigma": (0.1, 0.9), "study.seed": SEEDS}
     table = rows(axes, truth=[[[1.5], [0.2]], [[1.2], [0.1]]])
     return table.assign(value=table["truth"] - (0.05 if holds else 0.3))
 

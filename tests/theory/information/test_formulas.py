@@ -35,9 +35,9 @@ def test_two_chi_squares_are_all_that_the_best_function_depends_on() -> None:
 @pytest.mark.parametrize(
     ("function", "truths"),
     [
-        ("x", [1.667, 0.749, 0.419, 0.259, 0.172]),
-        ("x^3", [1.250, 0.470, 0.226, 0.128, 0.081]),
-        ("sin x", [1.536, 0.671, 0.365, 0.221, 0.145]),
+        ("identity", [1.667, 0.749, 0.419, 0.259, 0.172]),
+        ("cube", [1.250, 0.470, 0.226, 0.128, 0.081]),
+        ("sine", [1.536, 0.671, 0.365, 0.221, 0.145]),
     ],
 )
 def test_noisy_functions_have_other_informations(function: str, truths: list[float]) -> None:
@@ -47,7 +47,9 @@ def test_noisy_functions_have_other_informations(function: str, truths: list[flo
 
 def test_a_line_with_much_noise_is_nearly_gaussian() -> None:
     """I -> log(1 + 1 / (3 sigma^2)) / 2, the variance of x being a third."""
-    assert noisy_functions.information("x", 5) == pytest.approx(math.log1p(1 / 75) / 2, rel=1e-3)
+    assert noisy_functions.information("identity", 5) == pytest.approx(
+        math.log1p(1 / 75) / 2, rel=1e-3
+    )
 
 
 def test_theorem_5_5_asks_for_more_the_nearer_and_the_surer() -> None:

@@ -1,0 +1,51 @@
+"""The figures of mutual information are drawn from small runs of their own experiments."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.conftest import Drawn
+from tests.tiny_runs import train
+
+# Members in all that their experiments sweep, with two values each.
+MEMBERS = {
+    "gaussians": "{study.rho:[0.3,0.9],study.objective:[mine,mine_f],study.seed:[0,1]}",
+    "correction": "{study.rho:[0.5,0.7],study.batch_size:[5,10],study.objective:[mine,naive],"
+    "study.seed:[0,1]}",
+    "equitability": "{study.function:[identity,cube,sine],study.sigma:[0.1,0.9],study.seed:[0,1]}",
+    "consistency": "{study.samples:[100,1000],study.seed:[0,1]}",
+    "bijections": "{study.margins:[normal,cubed,asinh,uniform],study.objective:[mine,mine_f],"
+    "study.seed:[0]}",
+}
+FIGURES = {
+    "fig51_gaussians": ("gaussians", "gaussians_20", "gaussians_20_endless"),
+    "fig52_equitability": ("equitability",),
+    "fig_choices": ("correction", "bijections", "bijections_5"),
+    "fig_consistency": ("consistency", "consistency_20"),
+    "fig_limits": ("limits",),
+}
+
+
+@cache
+def run_of(experiment: str, folder: Path) -> Path:
+    kind = experiment.partition("_")[0]
+    words = [f"+exp=information/{experiment}", "progress=false"]
+    if kind == "limits":
+        words += ["study.repetitions=5", "study.sizes=[100,1000]"]
+    else:
+        endless = experiment.endswith("endless")
+        words += [f"members={MEMBERS[kind]}", "study.network.width=8", "study.steps=4",
+                  "study.fresh=50", "study.population=50", "probing.every=2",
+                  *([] if endless or kind == "consistency" else ["study.samples=100"])]  # fmt: skip
+    return train(folder / experiment, *words, command="study")
+
+
+@pytest.mark.parametrize("stem", FIGURES)
+def test_a_figure_is_drawn_from_small_runs(
+    stem: str, drawn: Drawn, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("information")
+    drawn(stem, *(run_of(experiment, folder) for experiment in FIGURES[stem]))
