@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches
 from ntkexp.information.ksg import ksg
@@ -78,7 +78,7 @@ AT_ONCE = 100_000
 class Estimation(Study):
     """A network of pairs that was trained by Adam, and nearest neighbours beside it."""
 
-    tables: ClassVar = (LOOKS, ESTIMATES)
+    tables: ClassVar[tuple[Table, ...]] = (LOOKS, ESTIMATES)
     small: ClassVar = {"steps": 200, "samples": 1000, "population": 10_000}
     tiny: ClassVar = {"steps": 5, "samples": 100, "fresh": 100, "population": 100}
 
@@ -102,6 +102,10 @@ class Estimation(Study):
         """Their mutual information in nats."""
         raise self.lacks("truth()")
 
+    def module(self, inputs: int) -> nn.Module:
+        """What is trained, of vectors (x, z)."""
+        return build(self.network, (inputs,), 1, self.seed)
+
     def work(self, place: Place) -> Estimator:
         return Estimator(self, place)
 
@@ -114,7 +118,7 @@ class Estimator(SteppedWork):
         super().__init__(last=study.steps, seed=study.seed)
         self.study, self.device = study, place.device
         inputs = sum(part.shape[1] for part in self.drawn(1, "inputs"))
-        network = build(study.network, (inputs,), 1, study.seed).to(self.device)
+        network = study.module(inputs).to(self.device)
         self.networks = {"statistics": network, "chosen": copy.deepcopy(network)}
         self.updates = {"statistics": Adam().build(network.parameters())}
         self.memory = {

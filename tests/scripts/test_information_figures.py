@@ -19,6 +19,8 @@ MEMBERS = {
     "consistency": "{study.samples:[100,1000],study.seed:[0,1]}",
     "bijections": "{study.margins:[normal,cubed,asinh,uniform],study.objective:[mine,mine_f],"
     "study.seed:[0]}",
+    "circle": "{study.frequency:[1,4],study.given:[false,true],study.seed:[0,1]}",
+    "circle_linearised": "{study.seed:[0,1]}",
 }
 FIGURES = {
     "fig51_gaussians": ("gaussians", "gaussians_20", "gaussians_20_endless"),
@@ -26,6 +28,8 @@ FIGURES = {
     "fig_choices": ("correction", "bijections", "bijections_5"),
     "fig_consistency": ("consistency", "consistency_20"),
     "fig_limits": ("limits",),
+    "fig_circle": ("circle", "circle_linearised"),
+    "fig_errors": ("gaussians", "gaussians_20", "equitability", "consistency", "consistency_20"),
 }
 
 
@@ -37,8 +41,9 @@ def run_of(experiment: str, folder: Path) -> Path:
         words += ["study.repetitions=5", "study.sizes=[100,1000]"]
     else:
         endless = experiment.endswith("endless")
-        words += [f"members={MEMBERS[kind]}", "study.network.width=8", "study.steps=4",
-                  "study.fresh=50", "study.population=50", "probing.every=2",
+        members = MEMBERS.get(experiment, MEMBERS[kind])
+        words += [f"members={members}", "study.network.width=8", "study.steps=4", "study.fresh=50",
+                  "study.population=50", "probing.every=2",
                   *([] if endless or kind == "consistency" else ["study.samples=100"])]  # fmt: skip
     return train(folder / experiment, *words, command="study")
 

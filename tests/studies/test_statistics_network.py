@@ -8,13 +8,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from ntkexp.config import StudyConfig
 from ntkexp.information.ksg import ksg
+from ntkexp.information.mine import Objective, statistics
 from ntkexp.seeds import generator
+from ntkexp.studies.circle_pairs import CircleEstimator, CirclePairs
 from ntkexp.studies.gaussian_pairs import GaussianPairs, Margins
 from ntkexp.studies.noisy_functions import NoisyFunctions
 from ntkexp.theory.information.gaussian import information
 from ntkexp.theory.information.noisy_functions import FUNCTIONS
+from ntkexp.training.place import Place
 from tests.tiny_runs import goes_on, table, train
 
 SMALL = ("study=gaussian_pairs", "study.network.width=32", "study.fresh=500", "progress=false",
@@ -103,3 +108,41 @@ def test_what_is_left_of_a_noisy_function_is_noise(name: str) -> None:
     assert x.abs().max() <= 1
     noise = z.numpy() - FUNCTIONS[name](x.numpy())
     assert noise.std() == pytest.approx(0.3, rel=0.02)
+
+
+def test_what_goes_round_is_found_and_the_linearised_network_begins_as_the_plain_one(
+    tmp_path: Path,
+) -> None:
+    words = ("study.network.activation=relu", "study.lr=0.005", "study.steps=200")
+    circle = tuple(word.replace("gaussian", "circle") for word in SMALL)
+    runs = {
+        linearised: train(
+            tmp_path, *circle, *words, f"study.linearised={linearised}", command="study"
+        )
+        for linearised in ("false", "true")
+    }
+    found = {key: table(run, "information")["value"][0] for key, run in runs.items()}
+    assert table(runs["true"], "information")["truth"][0] == pytest.approx(1.577, abs=1e-3)
+    assert found["false"] == pytest.approx(1.5, abs=0.25)
+    assert found["true"] < found["false"]
+    start, linear = (table(run, "information_start") for run in runs.values())
+    assert start["square"][0] == pytest.approx(linear["square"][0], rel=1e-4)
+
+
+def test_the_square_of_the_gradient_is_that_of_two_halves() -> None:
+    """By the bound's own derivative along the other half's gradient."""
+    study = CirclePairs(frequency=2, samples=200)
+    work = CircleEstimator(study, Place(StudyConfig(), torch.device("cpu")))
+    x, z = study.draw(160, torch.Generator().manual_seed(1))
+    halves = [(x[:80], z[:80]), (x[80:], z[80:])]
+    other = work.gradient(*halves[1])
+    network = work.networks["statistics"]
+    start = parameters_to_vector(network.parameters()).detach().clone()
+
+    def bound(step: float) -> float:
+        vector_to_parameters(start + step * other, network.parameters())
+        return Objective.mine.bound(*statistics(network, *halves[0]))
+
+    along = (bound(1e-2) - bound(-1e-2)) / 2e-2
+    vector_to_parameters(start, network.parameters())
+    assert work.square_of_gradient((x, z)) == pytest.approx(along, rel=0.01)

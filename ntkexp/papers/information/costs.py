@@ -17,5 +17,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/consistency_20": "12 minutes for twelve networks",
     "information/bijections": "10 minutes for twenty-four networks",
     "information/bijections_5": "10 minutes for twenty-four networks",
+    "information/circle": "35 minutes for thirty networks",
+    "information/circle_linearised": "10 minutes for three networks",
     "information/limits": "15 minutes",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from ntkexp.claims.curves import rank_correlation
@@ -128,3 +129,46 @@ def at_most_samples(information: pd.DataFrame) -> dict[str, float]:
     return {
         words: (errors(most, column) / allowed).max() for words, column in columns.items()
     }  # fmt: skip
+
+
+def hits(information_looks: pd.DataFrame, nats: float = 0.79) -> pd.Series:
+    """(given, frequency, seed): the first look whose held-out bound is half of 1.577 nats; the last
+    step where none is."""
+    keys = ["study.given", "study.frequency", SEED]
+    last = information_looks.groupby(keys)["step"].max()
+    there = information_looks[information_looks["held_out"] >= nats]
+    first: pd.Series = there.groupby(keys)["step"].min().reindex(last.index).fillna(last)
+    return first
+
+
+def order_of_hits(information_looks: pd.DataFrame) -> dict[int, float]:
+    """By seed, Spearman's correlation of the frequency and the step at which it is found."""
+    by_seed = hits(information_looks).loc[False].unstack(SEED)
+    return {int(str(seed)): rank_correlation(one.index, one) for seed, one in by_seed.items()}
+
+
+def spread_of_given(information_looks: pd.DataFrame) -> dict[int, float]:
+    """By seed, the latest of these steps over the first, of networks that are given the waves;
+    infinite where one never comes there."""
+    found = hits(information_looks).loc[True]
+    found = found.where(found < information_looks["step"].max(), np.inf).groupby(level=1)
+    return dict(found.max() / found.min())
+
+
+def order_of_gradients(
+    information_looks: pd.DataFrame, information_start: pd.DataFrame
+) -> dict[int, float]:
+    """By seed, Spearman's correlation of the gradient's square at the start and that step."""
+    found = hits(information_looks).loc[False]
+    squares = information_start.set_index(["study.given", "study.frequency", SEED])["square"]
+    both = pd.DataFrame({"hit": found, "square": squares.loc[False]})
+    return {
+        int(str(seed)): rank_correlation(one["square"], one["hit"])
+        for seed, one in both.groupby(level=1)
+    }
+
+
+def share_found(information: pd.DataFrame) -> dict[int, float]:
+    """By seed, the estimate over the truth."""
+    shares = information.set_index(SEED)
+    return dict(shares["value"] / shares["truth"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -74,8 +75,34 @@ def consistency(holds: bool) -> pd.DataFrame:
     )
 
 
+def circle(holds: bool) -> dict[str, pd.DataFrame]:
+    """Found after 10 k steps, or after 80 / k; given the waves all at once, or after 10 k."""
+
+    def hit(given: bool, k: int) -> float:
+        if given:
+            return 100 if holds else 10 * k
+        return 10 * k if holds else 80 / k
+
+    axes = {"study.given": (False, True), "study.frequency": (1, 2, 4, 8), "study.seed": SEEDS}
+    looks = rows({**axes, "step": range(0, 1001, 10)})
+    times = [
+        hit(*pair) for pair in zip(looks["study.given"], looks["study.frequency"], strict=True)
+    ]
+    looks["held_out"] = (looks["step"] > times - np.float64(5)).astype(float)
+    frequency = rows(axes)["study.frequency"]
+    square = 0.1 / frequency  # of those that are found after 80 / k it has the wrong order
+    return {"information_looks": looks, "information_start": rows(axes).assign(square=square)}
+
+
 def run_of(experiment: str, holds: bool) -> Record:
     kind = experiment.removeprefix("information/").partition("_")[0]
+    if experiment == "information/circle":
+        return record(experiment, circle(holds))
+    if kind == "circle":
+        share = 0.1 if holds else 0.9
+        found = rows({"study.seed": SEEDS}, value=1.577 * share, truth=1.577)
+        return record(experiment, {"information": found, "information_looks": found,
+                                   "information_start": found})  # fmt: skip
     twenty = experiment.endswith("_20")
     tables = {
         "gaussians": lambda: gaussians(holds, (0.3, 0.5, 0.7, 0.9), 20 if twenty else 1),
@@ -129,3 +156,11 @@ def test_the_sample_is_compared_at_each_size() -> None:
     assert numbers.at_most_samples(table) == pytest.approx(
         {"training pairs": 0.1, "fresh pairs": 0.1}
     )
+
+
+def test_what_is_never_found_counts_with_the_last_step() -> None:
+    looks = circle(True)["information_looks"]
+    looks.loc[looks["study.frequency"] == 8, "held_out"] = 0.0
+    found = numbers.hits(looks)
+    assert found.loc[False].xs(0, level="study.seed").to_dict() == {1: 10, 2: 20, 4: 40, 8: 1000}
+    assert numbers.spread_of_given(looks)[0] == np.inf

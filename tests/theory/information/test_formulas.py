@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ntkexp.theory.information import gaussian, noisy_functions, sample_size
+from ntkexp.theory.information import circle, gaussian, noisy_functions, sample_size
 
 
 def test_the_best_function_is_the_log_of_the_ratio_of_densities() -> None:
@@ -61,3 +61,8 @@ def test_theorem_5_5_asks_for_more_the_nearer_and_the_surer() -> None:
     # 1 / epsilon^2, but for a logarithm.
     tiny = [sample_size.samples(e, 0.05, **given) for e in (1e-6, 5e-7)]
     assert tiny[1] / tiny[0] == pytest.approx(4, rel=0.05)
+
+
+def test_a_little_noise_on_the_circle_has_the_entropy_of_a_normal_number() -> None:
+    assert circle.information(0.05) == pytest.approx(-stats.norm(scale=0.05).entropy(), abs=1e-6)
+    assert circle.information(0.7) == pytest.approx(0, abs=1e-6)
