@@ -89,7 +89,7 @@ def test_every_study_has_a_figure() -> None:
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     information = {"circle_pairs", "gaussian_pairs", "noisy_functions", "information_limits",
-                   "information_estimate"}  # fmt: skip
+                   "information_estimate", "toy_gans"}  # fmt: skip
     assert {*FIGURES} | elsewhere | spectral | information == set(studies.names())
 
 

@@ -21,12 +21,17 @@ MEMBERS = {
     "study.seed:[0]}",
     "circle": "{study.frequency:[1,4],study.given:[false,true],study.seed:[0,1]}",
     "circle_linearised": "{study.seed:[0,1]}",
+    "toys": "{study.toy:[gaussians,spiral],study.beta:[0.0,1.0],study.seed:[0,1]}",
+    "toys_unclipped": "{study.toy:[gaussians,spiral],study.seed:[0,1]}",
 }
 FIGURES = {
     "fig51_gaussians": ("gaussians", "gaussians_20", "gaussians_20_endless"),
     "fig52_equitability": ("equitability",),
     "fig_choices": ("correction", "bijections", "bijections_5"),
     "fig_consistency": ("consistency", "consistency_20"),
+    "fig53_spiral": ("toys",),
+    "fig54_gaussians": ("toys",),
+    "fig_modes": ("toys_long", "toys", "toys_unclipped"),
     "fig_limits": ("limits",),
     "fig_circle": ("circle", "circle_linearised"),
     "fig_errors": ("gaussians", "gaussians_20", "equitability", "consistency", "consistency_20"),
@@ -39,6 +44,9 @@ def run_of(experiment: str, folder: Path) -> Path:
     words = [f"+exp=information/{experiment}", "progress=false"]
     if kind == "limits":
         words += ["study.repetitions=5", "study.sizes=[100,1000]"]
+    elif kind == "toys":
+        members = MEMBERS.get(experiment, MEMBERS[kind])
+        words += [f"members={members}", "study.steps=3", "probing.every=2"]
     else:
         endless = experiment.endswith("endless")
         members = MEMBERS.get(experiment, MEMBERS[kind])

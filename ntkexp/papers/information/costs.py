@@ -19,5 +19,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bijections_5": "10 minutes for twenty-four networks",
     "information/circle": "35 minutes for thirty networks",
     "information/circle_linearised": "10 minutes for three networks",
+    "information/toys": "20 minutes for twenty generators",
+    "information/toys_long": "55 minutes for twelve generators",
+    "information/toys_unclipped": "8 minutes for six generators",
     "information/limits": "15 minutes",
 }
