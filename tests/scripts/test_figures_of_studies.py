@@ -88,8 +88,8 @@ def test_every_study_has_a_figure() -> None:
     Those of spectral bias and of mutual information have files of their own here."""
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
-    information = {"circle_pairs", "gaussian_pairs", "noisy_functions", "information_limits",
-                   "information_estimate", "toy_gans"}  # fmt: skip
+    information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
+                   "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
     assert {*FIGURES} | elsewhere | spectral | information == set(studies.names())
 
 

@@ -32,6 +32,7 @@ FIGURES = {
     "fig53_spiral": ("toys",),
     "fig54_gaussians": ("toys",),
     "fig_modes": ("toys_long", "toys", "toys_unclipped"),
+    "fig_table53": ("bottleneck", "bottleneck_others"),
     "fig_limits": ("limits",),
     "fig_circle": ("circle", "circle_linearised"),
     "fig_errors": ("gaussians", "gaussians_20", "equitability", "consistency", "consistency_20"),
@@ -44,6 +45,9 @@ def run_of(experiment: str, folder: Path) -> Path:
     words = [f"+exp=information/{experiment}", "progress=false"]
     if kind == "limits":
         words += ["study.repetitions=5", "study.sizes=[100,1000]"]
+    elif kind == "bottleneck":
+        variant = "dropout" if experiment.endswith("others") else "dvb"
+        words += [f"study.variant={variant}", "study.steps=2", "study.examples=60"]
     elif kind == "toys":
         members = MEMBERS.get(experiment, MEMBERS[kind])
         words += [f"members={members}", "study.steps=3", "probing.every=2"]
@@ -56,6 +60,7 @@ def run_of(experiment: str, folder: Path) -> Path:
     return train(folder / experiment, *words, command="study")
 
 
+@pytest.mark.usefixtures("made_images")
 @pytest.mark.parametrize("stem", FIGURES)
 def test_a_figure_is_drawn_from_small_runs(
     stem: str, drawn: Drawn, tmp_path_factory: pytest.TempPathFactory

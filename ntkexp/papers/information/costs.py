@@ -22,5 +22,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/toys": "20 minutes for twenty generators",
     "information/toys_long": "55 minutes for twelve generators",
     "information/toys_unclipped": "8 minutes for six generators",
+    "information/bottleneck": "3 hours for fifteen networks",
+    "information/bottleneck_others": "an hour for five networks",
+    "information/bottleneck_free": "16 minutes",
     "information/limits": "15 minutes",
 }

@@ -107,6 +107,29 @@ def generators(experiment: str, holds: bool) -> pd.DataFrame:
     return table.assign(captured=25 - table["study.beta"].map(missed))
 
 
+def bottlenecks(experiment: str, holds: bool) -> list[Record]:
+    """Errors in per cent, and informations in nats; MINE is better, or worse by as much."""
+    mine = 1.0 if holds else 1.35
+    errors = {"baseline": 1.4, "dvb": 1.2, "noise": 1.2, "dvb_noise": 1.15,
+              "mine_gaussian": mine, "mine_additive": mine}  # fmt: skip
+    if not holds:
+        errors |= {"dvb": 1.3, "noise": 1.2}
+    others = experiment.endswith("others")
+    truth = 9.0 if experiment.endswith("free") else 5.0 if holds else 8.5
+    return [
+        record(
+            experiment,
+            {
+                "bottleneck": rows({"step": (0, 9)}, error=[0.9, errors[variant] / 100]),
+                "bottleneck_information": rows({"step": (9,)}, mine=4.5, truth=truth),
+            },
+            **{"study.variant": variant},
+        )
+        for variant in errors
+        if (variant == "dvb_noise") is others
+    ]
+
+
 def run_of(experiment: str, holds: bool) -> Record:
     kind = experiment.removeprefix("information/").partition("_")[0]
     if kind == "toys":
@@ -129,11 +152,17 @@ def run_of(experiment: str, holds: bool) -> Record:
     return record(experiment, {"information": tables[kind]()})
 
 
+def runs_of(experiment: str, holds: bool) -> list[Record]:
+    if "bottleneck" in experiment:
+        return bottlenecks(experiment, holds)
+    return [run_of(experiment, holds)]
+
+
 @pytest.mark.parametrize("name", LEDGER)
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> None:
     claim = LEDGER[name]
-    found = judge(claim, [run_of(one, holds) for one in claim.experiments])
+    found = judge(claim, [run for one in claim.experiments for run in runs_of(one, holds)])
     assert found.verdict is (Verdict.holds if holds else Verdict.fails), found.measured
     assert found.missing == ()
 
@@ -191,3 +220,16 @@ def test_a_generator_whose_samples_are_nowhere_has_not_collapsed() -> None:
     looks["near"] = 0.4
     found = judge(claim, [record("information/toys", {"gan_looks": looks})])
     assert found.verdict is Verdict.not_decidable
+
+
+def test_errors_that_are_nearly_the_same_decide_nothing() -> None:
+    runs = [
+        run
+        for name in ("", "_others")
+        for run in bottlenecks(f"information/bottleneck{name}", True)
+    ]
+    for run in runs:
+        run.tables["bottleneck"].loc[1, "error"] = 0.0113 if "dvb" in str(run.config) else 0.0110
+    found = judge(LEDGER["information-table53-superior"], runs)
+    assert found.verdict is Verdict.not_decidable
+    assert "3 of 3 not decidable, how far the mean errors are apart" in found.undecided
