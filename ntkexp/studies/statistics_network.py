@@ -14,7 +14,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -83,7 +83,7 @@ class Estimation(Study):
     tiny: ClassVar = {"steps": 5, "samples": 100, "fresh": 100, "population": 100}
 
     seed: int = option(0, SEED, "the start of all random numbers")
-    network: Model = field(default_factory=statistics_network)
+    network: Model = option(statistics_network(), about="the statistics network")
     objective: Objective = option(Objective.mine, about="mine, naive or mine_f")
     samples: int | None = option(10_000, whole(10, MANY, "pairs", "for endless ones"), "pairs")
     fresh: int = option(10_000, whole(2, MANY, "pairs"), "pairs on which it is judged")
