@@ -1,0 +1,4 @@
+"""Curvature of any network: Fisher matrices and their like, stored in the ways that papers have.
+
+A library of its own on the kernel engine's gradients: it knows tensors and modules, no runs.
+"""
