@@ -1,0 +1,75 @@
+"""The matrix by products only: forwards are kept, and J^T (J v) is two passes back through them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ntkexp.curvature.block import Block, Factors
+from ntkexp.curvature.gradients import Gradients
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.products import tangent_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy.sparse.linalg import LinearOperator
+
+
+class Implicit(Block):
+    """F v = mean_i J_i^T J_i v, exactly. It holds while the weights are as they were."""
+
+    passes = 0
+
+    def __init__(self, names: Sequence[str], gradients: Gradients) -> None:
+        super().__init__(names)
+        self._gradients, self._examples = gradients, 0
+        self._operators: list[LinearOperator] = []
+        for inputs in gradients.batches():
+            operator = tangent_operator(gradients.model, inputs, outputs=gradients.outputs)
+            self._operators.append(operator)
+            self._examples += len(Batch.of(inputs))
+        self._mean: Tensor | None = None
+        if gradients.of == "covariance":
+            sums = [operator.T @ np.ones(operator.shape[0]) for operator in self._operators]
+            self._mean = torch.from_numpy(np.sum(sums, axis=0)) / self._examples
+
+    def add(self, factors: Factors) -> None:
+        raise AssertionError
+
+    def finish(self, examples: int, mean: Tensor | None) -> None:
+        raise AssertionError
+
+    def mv(self, rows: Tensor) -> Tensor:
+        products = [self._product(row) for row in rows]
+        return torch.stack(products)
+
+    def _product(self, row: Tensor) -> Tensor:
+        v = row.cpu().numpy()
+        total = np.sum([operator.T @ (operator @ v) for operator in self._operators], axis=0)
+        product = torch.from_numpy(total).to(row) / self._examples
+        if self._mean is None:
+            return product
+        mean = self._mean.to(row)
+        return product - mean * (mean @ row)
+
+    def trace(self) -> Tensor:
+        traces = [self._gradients.squared_norm(inputs) for inputs in self._gradients.batches()]
+        trace = torch.stack(traces).sum() / self._examples
+        return trace if self._mean is None else trace - self._mean.square().sum().to(trace)
+
+    def solve(self, rows: Tensor, damping: float) -> Tensor:
+        raise self._lacks("solve", "low_rank")
+
+    def frobenius(self) -> Tensor:
+        raise self._lacks("frobenius", "low_rank")
+
+    def dense(self, like: Tensor) -> Tensor:
+        raise self._lacks("to_dense", "dense")
+
+    def _lacks(self, what: str, other: str) -> UserError:
+        return UserError(f"kind=implicit: has mv, vTMv and trace, no {what}; expected kind={other}")
