@@ -8,9 +8,9 @@ r"""The gradients g whose mean of g g^T a matrix is, example by example, batch a
 ``covariance`` the same, less the mean gradient's product with itself (TONGA)
 ``l2``         J^T J / n of the outputs themselves, which is the exact one of a Gaussian
 
-(George's thesis, 2.4 and 3.2; Le Roux, Manzagol, Bengio, "Topmoumoute online natural gradient
-algorithm", 2007; Kunstner, Balles, Hennig, "Limitations of the empirical Fisher approximation",
-2019.)
+Each is a sum over some slopes r by the outputs f of an example, J^T r r^T J. (George's thesis, 2.4
+and 3.2; Le Roux, Manzagol, Bengio, "Topmoumoute online natural gradient algorithm", 2007; Kunstner,
+Balles, Hennig, "Limitations of the empirical Fisher approximation", 2019.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch, Inputs, Outputs
+from ntkexp.tangent.backwards import output_cotangents
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.tangent_features import TangentFeatures
 
@@ -39,17 +40,21 @@ def cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
     return functional.cross_entropy(outputs, targets, reduction="none")
 
 
-def roots(logits: Tensor) -> Tensor:
-    """(n, c - 1): functions whose gradients have the exact Fisher matrix as their second moment.
+def roots(logits: Tensor) -> Sequence[Tensor]:
+    """Slopes (n, c), one less than classes, whose r r^T add up to diag p - p p^T.
 
-    By the logits that matrix is diag p - p p^T = D (I - s s^T) D, with s the roots of p and D their
-    diagonal. The projection is Q Q^T, Q the reflection that takes s to -e_0, without its first
-    column: one output less than classes.
+    That is D (1 - s s^T) D, with s the roots of p and D their diagonal; and the reflection that
+    takes s to -e_0, without its first column, is a root of the projection.
     """
-    s = logits.detach().softmax(1).sqrt()
-    y = s * logits
-    along = ((s * y).sum(1) + y[:, 0]) / (1 + s[:, 0])
-    return y[:, 1:] - s[:, 1:] * along.unsqueeze(1)
+    s = logits.softmax(1).sqrt()
+    w = s.clone()
+    w[:, 0] += 1
+    slopes = []
+    for label in range(1, s.shape[1]):
+        column = -w * (s[:, label] / w[:, 0]).unsqueeze(1)
+        column[:, label] += 1
+        slopes.append(s * column)
+    return slopes
 
 
 class Gradients:
@@ -68,49 +73,55 @@ class Gradients:
     ) -> None:
         if of not in OF:
             raise UserError(f"of={of!r}: expected one of {', '.join(OF)}")
-        self.model, self.of, self.samples = model, of, samples
-        self.loss, self.parameters, self.seed = loss, parameters, seed
+        self.model, self.of, self.samples, self.loss, self.seed = model, of, samples, loss, seed
         # Of an iterator a second pass would find nothing.
         self._batches = [*batches] if isinstance(batches, Iterator) else batches
         self._targets, self._draws = torch.empty(0), torch.empty(0)
-        choices: dict[str, Outputs] = {"l2": None, "exact": roots, "mc": self._of_drawn_labels}
-        self.outputs = choices.get(of, self._of_labels)
-        self._features = TangentFeatures(model, outputs=self.outputs, parameters=parameters)
+        self._features = TangentFeatures(model, parameters=parameters)
         self._only: Features | None = None
 
-    def squared_norm(self, inputs: Inputs) -> Tensor:
-        """sum_ic |g_ic|^2, for inputs that `batches` gave last."""
-        return self._features.trace(inputs)
-
     def batches(self) -> Iterator[Inputs]:
-        """The inputs of the batches; `outputs` is about the one that came last."""
-        generator = torch.Generator().manual_seed(self.seed)
+        """The inputs of the batches; `slopes` are about the one that came last."""
+        generator, found = torch.Generator().manual_seed(self.seed), False
         for inputs, targets in self._batches:
-            self._targets = targets
+            self._targets, found = targets, True
             if self.of == "mc":
-                n = len(Batch.of(inputs))
-                self._draws = torch.rand(n, self.samples, generator=generator, dtype=torch.float64)
+                size = len(Batch.of(inputs)), self.samples
+                self._draws = torch.rand(size, generator=generator, dtype=torch.float64)
             yield inputs
+        if not found:
+            raise UserError("no batch was given")
 
     def __iter__(self) -> Iterator[Features]:
         if self._only is not None:
             yield self._only
             return
-        found = 0
-        for found, inputs in enumerate(self.batches(), start=1):
-            features = self._features.factors(inputs)
-            self._only = features if found == 1 else None
+        for number, inputs in enumerate(self.batches()):
+            features = self._features.factors(inputs, self.slopes)
+            self._only = features if number == 0 else None
             yield features
-        if not found:
-            raise UserError("no batch was given")
 
-    def _of_labels(self, outputs: Tensor, indices: Tensor) -> Tensor:
-        return self.loss(outputs, self._targets.to(indices.device)[indices])
+    def slopes(self, outputs: Tensor, indices: Tensor) -> Sequence[Tensor]:
+        """The slopes r, (n, c) each."""
+        if self.of == "l2":
+            return output_cotangents(outputs)
+        if self.of == "exact":
+            return roots(outputs)
+        if self.of == "mc":
+            return self._of_drawn_labels(outputs, indices)
+        with torch.enable_grad():
+            outputs = outputs.detach().requires_grad_()
+            losses = self.loss(outputs, self._targets.to(outputs.device)[indices])
+            return torch.autograd.grad(losses.sum(), outputs)
 
-    def _of_drawn_labels(self, logits: Tensor, indices: Tensor) -> Tensor:
-        """The log-probabilities of drawn labels, (n, samples)."""
-        log_shares = logits.log_softmax(1)
-        ends = log_shares.detach().double().exp().cumsum(1)
-        draws = self._draws.to(indices.device)[indices] * ends[:, -1:]
+    def _of_drawn_labels(self, logits: Tensor, indices: Tensor) -> Sequence[Tensor]:
+        shares = logits.softmax(1)
+        ends = shares.double().cumsum(1)
+        draws = self._draws.to(logits.device)[indices] * ends[:, -1:]
         labels = torch.searchsorted(ends, draws, right=True).clamp_(max=logits.shape[1] - 1)
-        return log_shares.gather(1, labels) / math.sqrt(self.samples)
+        slopes = []
+        for drawn in labels.t():
+            slope = shares.clone()
+            slope[torch.arange(len(drawn), device=drawn.device), drawn] -= 1
+            slopes.append(slope / math.sqrt(self.samples))
+        return slopes

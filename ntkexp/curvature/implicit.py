@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,30 +12,37 @@ from ntkexp.curvature.block import Block, Factors
 from ntkexp.curvature.gradients import Gradients
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.factors import norm_workspace, squared_norms
+from ntkexp.tangent.function import NetworkFunction, trainable
 from ntkexp.tangent.products import tangent_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
     from scipy.sparse.linalg import LinearOperator
 
 
 class Implicit(Block):
-    """F v = mean_i J_i^T J_i v, exactly. It holds while the weights are as they were."""
+    """F v = mean_i J_i^T R_i R_i^T J_i v, exactly, R the slopes by the outputs. It holds while the
+    weights are as they were."""
 
     passes = 0
 
     def __init__(self, names: Sequence[str], gradients: Gradients) -> None:
         super().__init__(names)
         self._gradients, self._examples = gradients, 0
-        self._operators: list[LinearOperator] = []
-        for inputs in gradients.batches():
-            operator = tangent_operator(gradients.model, inputs, outputs=gradients.outputs)
-            self._operators.append(operator)
-            self._examples += len(Batch.of(inputs))
+        self._terms: list[tuple[LinearOperator, NDArray[Any]]] = []
         self._mean: Tensor | None = None
+        function = NetworkFunction(gradients.model)
+        for inputs in gradients.batches():
+            batch = Batch.of(inputs)
+            self._examples += len(batch)
+            slopes = gradients.slopes(function(batch).detach(), batch.indices)
+            operator = tangent_operator(gradients.model, inputs)
+            self._terms.append((operator, torch.stack([*slopes]).cpu().numpy()))
         if gradients.of == "covariance":
-            sums = [operator.T @ np.ones(operator.shape[0]) for operator in self._operators]
+            sums = [operator.T @ r.sum(0).ravel() for operator, r in self._terms]
             self._mean = torch.from_numpy(np.sum(sums, axis=0)) / self._examples
 
     def add(self, factors: Factors) -> None:
@@ -50,7 +57,10 @@ class Implicit(Block):
 
     def _product(self, row: Tensor) -> Tensor:
         v = row.cpu().numpy()
-        total = np.sum([operator.T @ (operator @ v) for operator in self._operators], axis=0)
+        total = np.zeros_like(v)
+        for operator, r in self._terms:  # r (m, n, c)
+            pushed = (operator @ v).reshape(r.shape[1:])
+            total += operator.T @ np.einsum("mnc,mnd,nd->nc", r, r, pushed, optimize=True).ravel()
         product = torch.from_numpy(total).to(row) / self._examples
         if self._mean is None:
             return product
@@ -58,7 +68,11 @@ class Implicit(Block):
         return product - mean * (mean @ row)
 
     def trace(self) -> Tensor:
-        traces = [self._gradients.squared_norm(inputs) for inputs in self._gradients.batches()]
+        workspace = norm_workspace(next(iter(trainable(self._gradients.model).values())).detach())
+        traces = []
+        for features in self._gradients:
+            factors = [f for layer in features.layers.values() for f in layer.values()]
+            traces.append(squared_norms(factors, workspace))
         trace = torch.stack(traces).sum() / self._examples
         return trace if self._mean is None else trace - self._mean.square().sum().to(trace)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -35,6 +36,8 @@ from ntkexp.tangent.independence import ROWS, Again, Check, asked, check_indepen
 from ntkexp.tangent.memory import SavedBytes, budget_or_default
 from ntkexp.tangent.state import preserve_model_state
 
+# Of the outputs (n, c) and the examples' indices: cotangents a (n, c) of sum_c a_ic f_ic.
+Slopes: TypeAlias = Callable[[Tensor, Tensor], Sequence[Tensor]]
 SMALL_BYTES_CPU = 32 * 2**20
 SMALL_BYTES_CUDA = 256 * 2**20
 
@@ -278,17 +281,20 @@ class CheckedFeatures:
                 self._look_with_care(look)
             findings.independent = len(first) > 1
 
-    def of(self, batch: Batch) -> Features:
-        """The factors of every parameter for a batch that fits into memory."""
+    def of(self, batch: Batch, slopes: Slopes | None = None) -> Features:
+        """The factors of every parameter for a batch that fits into memory; with `slopes` of the
+        sums over outputs that these make."""
         if len(batch) == 1:  # torch has operations of its own for a single row
             twice = batch[torch.zeros(2, dtype=torch.long, device=batch.indices.device)]
-            return self.of(twice).part(slice(0, 1))
+            return self.of(twice, slopes).part(slice(0, 1))
         names, again = self.findings.names, Again(self.function, batch) if self._look else None
         values = self.function(batch)
         if again and not again.agrees(values):
             self._look_with_care(self._look)
-        k, small = values.shape[1], self.sizes.is_small(len(batch))
-        cotangents = output_cotangents(values)
+        small = self.sizes.is_small(len(batch))
+        cotangents = (
+            output_cotangents(values) if slopes is None else slopes(values.detach(), batch.indices)
+        )
         reading = Reading(self.function, batch, values, cotangents, self.findings, small)
         del values
         if self.findings.names is not names:  # another graph than the one looked at
@@ -296,13 +302,18 @@ class CheckedFeatures:
         self._look = None
         factors = reading.factors
         if reading.slow:
-            factors |= jacobians(self.function, batch, reading.slow, self.budget_bytes)
+            rows = jacobians(self.function, batch, reading.slow, self.budget_bytes)
+            if slopes is not None:
+                a = torch.stack([*cotangents])
+                for row in rows.values():
+                    row.values = torch.einsum("mnk,nkp->nmp", a, row.values)
+            factors |= rows
         layers: dict[str, dict[str, Factor]] = {}
         for name in [*reading.order, *self.function.parameters]:
             layer = layers.setdefault(layer_of(name), {})
             if name in factors:
                 layer[name] = factors[name]
-        return Features(layers, len(batch), k, reading.slow, reading.flops)
+        return Features(layers, len(batch), len(cotangents), reading.slow, reading.flops)
 
     def _look_with_care(self, look: Callable[[], bool | None] | None) -> None:
         found, self._look = look and look(), None

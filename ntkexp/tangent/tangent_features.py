@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
 from ntkexp.tangent.factors import Factor, norm_workspace, squared_norms
-from ntkexp.tangent.features import CheckedFeatures, Features, Findings, Summed
+from ntkexp.tangent.features import CheckedFeatures, Features, Findings, Slopes, Summed
 from ntkexp.tangent.function import (
     NetworkFunction,
     coupling_modules,
@@ -107,11 +107,16 @@ class TangentFeatures:
             kernels = KernelBuilder(self._checked(numbered), layers).symmetric(numbered)
             return dict(zip(batches, kernels, strict=True))
 
-    def factors(self, inputs: Inputs) -> Features:
-        """The factors of every parameter. The batch is not cut: it must fit into memory."""
+    def factors(self, inputs: Inputs, slopes: Slopes | None = None) -> Features:
+        """The factors of every parameter. The batch is not cut: it must fit into memory.
+
+        `slopes`, of the outputs (n, k) and the examples' indices, is a list of weights a (n, k):
+        features are then those of sum_c a_ic f_ic, one for each. The slope of a loss gives the
+        gradients of the losses by a single backward.
+        """
         with self._undisturbed():
             batch = Batch.of(inputs)
-            return self._checked([batch]).of(batch)
+            return self._checked([batch]).of(batch, slopes)
 
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
