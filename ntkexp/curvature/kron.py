@@ -42,7 +42,6 @@ from torch.nn import functional
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.factors import Outer
-from ntkexp.tangent.memory import cut
 from ntkexp.tangent.positions import Columns, Patches, everything
 from ntkexp.tangent.shape import lower_blocks, mirror
 
@@ -329,21 +328,19 @@ def summed_squares(u: Tensor, v: Tensor) -> Tensor:
     groups, features, examples, positions = u.shape
     channels, outputs = v.shape[1], v.shape[3]
     total = u.new_zeros(groups, channels, features)
-    u, v = u.permute(0, 2, 3, 1).contiguous(), v.permute(0, 2, 3, 1, 4)  # (G,n,D,K), (G,n,k,O,D)
-    pairs = positions * (positions + 1) // 2
-    if 2 * pairs < outputs * (2 * positions + SQUARE):
-        d, e = torch.triu_indices(positions, positions)
-        twice = (2.0 - (d == e).to(u)).unsqueeze(1)
-        numbers = pairs * max(features, outputs * channels) * groups
-        for part in cut(examples, max(1, 16 * NUMBERS_AT_ONCE // numbers)):
-            inputs = u[:, part][:, :, d] * u[:, part][:, :, e] * twice
-            gradients = torch.einsum("gnkop,gnkop->gonp", v[:, part][..., d], v[:, part][..., e])
-            total.baddbmm_(gradients.flatten(2), inputs.flatten(1, 2))
+    u = u.permute(0, 2, 3, 1).contiguous()  # (G, n, D, K)
+    if positions * (positions + 1) < outputs * (2 * positions + SQUARE):
+        products = v.mT @ v  # (G, O, n, D, D)
+        for d in range(positions):
+            inputs = u[:, :, d:] * u[:, :, d : d + 1]
+            inputs[:, :, 1:] *= 2  # for the pairs (e, d)
+            total.baddbmm_(products[..., d, d:].flatten(2), inputs.flatten(1, 2))
         return total
     step = max(1, NUMBERS_AT_ONCE // (channels * features))
     for group in range(groups):
         for example in range(examples):
-            for rows in torch.split(v[group, example], step):
+            of_example = v[group, :, example].transpose(0, 1)  # (k, O, D)
+            for rows in torch.split(of_example, step):
                 formed = torch.matmul(rows, u[group, example])
                 total[group] += formed.square_().sum(0) if step > 1 else formed.square_()[0]
     return total
