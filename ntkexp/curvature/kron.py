@@ -184,6 +184,14 @@ class Moment:
             for rows, others in lower_blocks(len(total), LEAST_ROWS):
                 total[rows, others].addmm_(vectors[rows], vectors[others].t())
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """G, K, and the largest rank that the mean can have."""
+        if self._sum is not None:
+            return len(self._sum), self._sum.shape[1], self._sum.shape[1]
+        groups, features = self._columns[0].shape[:2]
+        return groups, features, sum(part.shape[2] for part in self._columns)
+
     def mean(self) -> Tensor:
         """(G, K, K)."""
         if self._sum is None:
@@ -207,21 +215,20 @@ class Moment:
         Q R = x reduces them to.
         """
         like = self._columns[0] if self._sum is None else self._sum
+        groups, features, rank = self.shape
         if self._sum is None:
             columns = torch.cat(self._columns, 2).double()
             complete, triangle = torch.linalg.qr(columns, mode="complete")
-            rank = columns.shape[2]
             small = triangle[:, :rank]
             matrix = small @ small.mT / self.count
         else:
-            matrix, rank = self.mean().double(), like.shape[1]
+            matrix = self.mean().double()
         if not bool(torch.isfinite(matrix).all()):
             raise UserError("a Kronecker factor is not finite (NaN or infinity)")
         values, vectors = torch.linalg.eigh(matrix)
         if self._sum is None:
             vectors = torch.cat([complete[:, :, :rank] @ vectors, complete[:, :, rank:]], 2)
-            zeros = values.new_zeros(len(values), vectors.shape[2] - rank)
-            values = torch.cat([values, zeros], 1)
+            values = torch.cat([values, values.new_zeros(groups, features - rank)], 1)
         return values.clamp_min_(0).to(like), vectors.to(like), rank
 
 
