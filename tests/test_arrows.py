@@ -57,6 +57,7 @@ def test_the_engine_and_the_theory_know_nothing_of_runs() -> None:
     found = arrows()
     # The store has its tiles, and `machine` says how much memory there is.
     assert found["tangent"] <= {"errors", "machine", "progress", "results"}
+    assert found["curvature"] <= {"errors", "machine", "tangent"}
     assert found["theory"] <= {"errors"}
 
 

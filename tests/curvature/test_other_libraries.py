@@ -43,7 +43,7 @@ def _double() -> Iterator[None]:
 def test_products_are_those_of_nngeometry(kind: str) -> None:
     pytest.importorskip("nngeometry", exc_type=ImportError)
     from nngeometry.metrics import FIM
-    from nngeometry.object import PVector, pspace
+    from nngeometry.object import pspace
     from torch.utils.data import DataLoader, TensorDataset
 
     net, x, y = network()

@@ -23,7 +23,7 @@ SHELL_SIGNS = re.compile(r"[|;&<>$*]|^[A-Z_]+=")
 # The pages that somebody types first; the commands of the others run on demand.
 FIRST = (
     *("README.md", "docs/index.md", "docs/change_one_thing.md", "docs/tangent.md"),
-    "docs/verdicts.md",
+    *("docs/verdicts.md", "docs/curvature.md"),
 )
 
 
