@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ntkexp.curvature.block import Block, gradient_rows
 from ntkexp.curvature.gradients import Batches, Gradients, Loss, Of, cross_entropy
 from ntkexp.curvature.implicit import Implicit
-from ntkexp.curvature.kinds import WHOLE, blocks_of, refuse_unknown
+from ntkexp.curvature.kinds import WHOLE, blocks_of, check_kind
 from ntkexp.curvature.vector import Vector
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
@@ -139,10 +139,11 @@ def fisher(
     >>> abs(F.vTMv(v) - v.dot(F.mv(v))) < 1e-6
     True
     """
-    by_layer = None if isinstance(kind, str) else kind
+    parameters = None
     if isinstance(kind, str):
-        refuse_unknown(kind, None)
-    parameters = _of_layers(model, by_layer) if by_layer is not None else None
+        check_kind(kind, None, of)
+    else:
+        parameters = _of_layers(model, kind, of)
     gradients = Gradients(
         model, batches, of, samples=samples, loss=loss, parameters=parameters, seed=seed
     )
@@ -182,7 +183,7 @@ def _blocks(model: nn.Module, kind: Kind, factors: Mapping[str, Factor], sua: bo
     return [b for layer, its in layers.items() for b in blocks_of(kinds[layer], its, sua)]
 
 
-def _of_layers(model: nn.Module, kinds: Mapping[str, str]) -> list[str]:
+def _of_layers(model: nn.Module, kinds: Mapping[str, str], of: str) -> list[str]:
     """The parameters of some layers."""
     layers: dict[str, list[str]] = {}
     for name in trainable(model):
@@ -191,7 +192,7 @@ def _of_layers(model: nn.Module, kinds: Mapping[str, str]) -> list[str]:
         if layer not in layers:
             accepted = ", ".join(layers)
             raise UserError(f"kind of layer {layer}: there is none; expected {accepted}")
-        refuse_unknown(kind, layer)
+        check_kind(kind, layer, of)
     return [name for layer in kinds for name in layers[layer]]
 
 

@@ -34,12 +34,17 @@ BY_LAYER = ("block_diagonal", "diagonal", "quasi_diagonal", "kfac", "ekfac")
 LARGEST_BLOCK = 2000
 
 
-def refuse_unknown(kind: str, layer: str | None) -> None:
-    """Refuse a kind that there is not; of a single layer also those of the whole matrix."""
+def check_kind(kind: str, layer: str | None, of: str) -> None:
+    """Refuse a kind that there is not, and of a single layer those of the whole matrix."""
     accepted = BY_LAYER if layer is not None else (*WHOLE, *BY_LAYER)
     if kind not in accepted:
         where = "" if layer is None else f" of layer {layer}"
         raise UserError(f"kind={kind!r}{where}: expected one of {', '.join(accepted)}")
+    if kind == "kfac" and of == "covariance":
+        raise UserError(
+            "kind=kfac of=covariance: factors have no mean to subtract; expected kind=ekfac, or "
+            "of=empirical"
+        )
 
 
 def blocks_of(kind: str, factors: Mapping[str, Factor], sua: bool) -> Iterator[Block]:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ntkexp.curvature.block import Block, Factors
 from ntkexp.curvature.kron import Basis, Kronecker, Layout, pieces
-from ntkexp.errors import UserError
 from ntkexp.tangent.factors import Outer
 
 
@@ -33,11 +32,7 @@ class Kfac(Block):
         self.kron.add(self._piece(factors))
 
     def finish(self, examples: int, mean: Tensor | None) -> None:
-        if mean is not None:
-            raise UserError(
-                "kind=kfac of=covariance: factors have no mean to subtract; expected kind=ekfac, "
-                "or of=empirical"
-            )
+        pass  # the factors are means by themselves
 
     @cached_property
     def basis(self) -> Basis:
