@@ -13,6 +13,7 @@ from ntkexp.errors import UserError
 from ntkexp.objectives.base import Loss
 from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
+from ntkexp.objectives.reconstruction import BernoulliLoss
 from ntkexp.objectives.squared_error import SquaredErrorLoss
 
 N = 7
@@ -25,6 +26,7 @@ CASES: dict[str, tuple[Loss, Tensor]] = {
     "squared error of signs": (SquaredErrorLoss(1), CLASSES % 2),
     "squared error of numbers": (SquaredErrorLoss(1), torch.randn(N, generator=STREAM)),
     "squared error of vectors": (SquaredErrorLoss(4), torch.randn(N, 4, generator=STREAM)),
+    "cross-entropy of shades": (BernoulliLoss(4), torch.rand(N, 4, generator=STREAM)),
 }
 
 
@@ -38,6 +40,9 @@ def by_hand(name: str, f: list[float], y: Tensor) -> float:
         return math.log(sum(map(math.exp, f))) - f[int(y)]
     if name == "binary":
         return math.log(1 + math.exp(-f[0] if y else f[0]))
+    if name == "cross-entropy of shades":
+        pixels = zip(f, y.tolist(), strict=True)
+        return sum(math.log(1 + math.exp(a)) - shade * a for a, shade in pixels) / 4
     if name.endswith("classes"):
         wanted = [float(k == int(y)) for k in range(3)]
     elif name.endswith("signs"):
@@ -79,7 +84,7 @@ def test_labels_as_numbers_have_the_shape_of_the_outputs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CASES if not name.endswith(("numbers", "vectors"))]
+    "name", [name for name in CASES if not name.endswith(("numbers", "vectors", "shades"))]
 )
 def test_a_decision_is_right_where_the_labels_themselves_are_given(name: str) -> None:
     objective, targets = CASES[name]
@@ -89,8 +94,9 @@ def test_a_decision_is_right_where_the_labels_themselves_are_given(name: str) ->
     assert not wrong.any()
 
 
-def test_numbers_are_not_decided() -> None:
-    objective, targets = CASES["squared error of numbers"]
+@pytest.mark.parametrize("name", ["squared error of numbers", "cross-entropy of shades"])
+def test_numbers_are_not_decided(name: str) -> None:
+    objective, targets = CASES[name]
     assert objective.correct(outputs(objective), targets).isnan().all()
 
 

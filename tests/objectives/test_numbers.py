@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,5 +54,12 @@ def test_images_are_given_back(tmp_path: Path) -> None:
     assert torch.load(run / "weights.pt")["output.weight"].shape == (784, 30)
     evals = pd.read_parquet(run / "evals.parquet").query("split == 'train' and subset == 'all'")
     assert evals["loss"].iloc[-1] < 0.5 * evals["loss"].iloc[0] and evals["accuracy"].isna().all()
+    as_shades = ("objective.loss=bernoulli", "data.standardise=none")
+    evals = pd.read_parquet(train(tmp_path, *words, *as_shades) / "evals.parquet")
+    losses = evals.query("split == 'train'")["loss"]
+    assert losses.iloc[0] == pytest.approx(math.log(2), rel=0.1)  # of log-odds near 0
+    assert losses.iloc[-1] < 0.95 * losses.iloc[0]
+    with pytest.raises(UserError, match=r"go from -.* 0 to 1, for images data.standardise=none"):
+        train(tmp_path, *words, as_shades[0])
     with pytest.raises(UserError, match="targets are the examples as they are"):
         train(tmp_path, *words, "data=cifar10", "data.augment=crop_flip")

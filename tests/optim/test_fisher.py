@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
+from ntkexp.objectives.reconstruction import BernoulliLoss
 from ntkexp.objectives.squared_error import SquaredErrorLoss
 from tests.optim.made_fisher import FisherUpdate
 from tests.tiny_runs import TINY, assert_same_files, composed, train
@@ -59,6 +60,15 @@ def test_roots_are_the_mean_over_drawn_targets_and_the_hessian(
     many = outputs.expand(100_000, -1)
     _, slopes = loss.losses_and_slopes(many, loss.sample(many, stream))
     torch.testing.assert_close(slopes.mT @ slopes / len(slopes), exact, atol=0.02, rtol=0.02)
+
+
+def test_roots_of_a_mean_over_pixels_are_those_of_drawn_shades() -> None:
+    stream = torch.Generator().manual_seed(1)
+    loss, outputs = BernoulliLoss(4), torch.randn(1, 4, generator=stream, dtype=torch.float64)
+    exact = 16 * sum(root[0][:, None] * root[0] for root in loss.roots(outputs))
+    many = outputs.expand(100_000, -1)
+    _, slopes = loss.losses_and_slopes(many, loss.sample(many, stream))
+    torch.testing.assert_close(16 * slopes.mT @ slopes / len(slopes), exact, atol=0.02, rtol=0.02)
 
 
 @pytest.mark.usefixtures("made_images")
