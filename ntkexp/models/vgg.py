@@ -30,7 +30,8 @@ CHANNELS = (1, 2, 4, 8, 8)
 @dataclass
 class Vgg(Model):
     """3x3 convolutions with bias and activation, a 2x2 max pool after each of five resolutions, and
-    one linear layer of the 8 * base channels that are left. No normalisation layers.
+    one linear layer of the 8 * base channels that are left. No normalisation layers unless
+    `batch_norm`.
 
     `depth` counts the layers with weights of the original network, whose head had two more linear
     layers: VGG19 has 16 convolutions, conv1 ... conv16, and fc. configs/model/ has vgg11, vgg13,
@@ -47,6 +48,10 @@ class Vgg(Model):
     depth: int = option(19, one_of(*CONVOLUTIONS), "11, 13, 16 or 19, as in VGG19")
     base: int = option(64, count("channels"), "channels of the first layers")
     activation: Activation = option(Activation.relu, about="what follows a convolution")
+    batch_norm: bool = option(False, about="batch normalisation after each convolution")
+
+    def couples_examples(self) -> bool:
+        return self.batch_norm
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if inputs[1:] != (32, 32):
@@ -67,6 +72,8 @@ class Vgg(Model):
                 index += 1
                 channels = multiple * self.base
                 layers[f"conv{index}"] = nn.Conv2d(channels_in, channels, kernel_size=3, padding=1)
+                if self.batch_norm:
+                    layers[f"norm{index}"] = nn.BatchNorm2d(channels)
                 layers[f"{self.activation}{index}"] = MODULES[self.activation]()
                 channels_in = channels
             layers[f"pool{stage}"] = nn.MaxPool2d(2)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.models import build
+from ntkexp.models.autoencoder import Autoencoder
 from ntkexp.models.base import Init, Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Block, Norm, ResidualScale, Resnet18
@@ -27,6 +28,8 @@ SMALL: list[tuple[Model, tuple[int, ...]]] = [
     (Resnet18(base=2), CIFAR),
     (Resnet18(base=2, norm=Norm.none), DIGIT),
     (Resnet20(base=2), CIFAR),
+    (Vgg(depth=11, base=2, batch_norm=True), CIFAR),
+    (Autoencoder(width=40, batch_norm=True), DIGIT),
 ]
 
 
