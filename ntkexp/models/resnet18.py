@@ -7,6 +7,7 @@ ResNet20 (ntkexp/models/resnet20.py) has other stages of the same blocks.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -21,9 +22,11 @@ from ntkexp.options import count, option
 
 
 class Norm(StrEnum):
-    """batch: batch normalisation. none: biases instead."""
+    """batch: batch normalisation. group: group normalisation, 16 channels a group (Wu and He 2018,
+    https://arxiv.org/abs/1803.08494), by which examples do not interact. none: biases instead."""
 
     batch = "batch"
+    group = "group"
     none = "none"
 
 
@@ -51,7 +54,7 @@ class Resnet18(Model):
     blocks: ClassVar[int] = 2  # of a stage
 
     base: int = option(64, count("channels"), "channels of the first stage")
-    norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
+    norm: Norm = option(Norm.batch, about="batch or group normalisation, or biases instead")
     shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
     activation: Activation = option(Activation.relu, about="what follows a layer, and a block")
     residual_scale: ResidualScale = option(
@@ -121,7 +124,7 @@ class ResNet(nn.Module):
     """A 3x3 stem without max pool, stages of blocks, each but the first of twice the channels and
     half the side, the average over positions, and one linear layer. 32x32 and 28x28 images alike.
 
-    `norm: batch` has batch normalisation after every convolution, which then needs no bias;
+    `norm: batch` or `group` has one after every convolution, which then needs no bias;
     `norm: none` has biases instead. Every block then adds to the variance of what it passes on:
     with Kaiming weights the scores start at a standard deviation near 10, and learning rates that
     suit batch normalisation are too large.
@@ -159,6 +162,8 @@ def _convolution(channels_in: int, channels: int, size: int, stride: int, norm: 
 
 
 def _norm(channels: int, norm: Norm) -> nn.Module:
+    if norm is Norm.group:
+        return nn.GroupNorm(math.gcd(channels, channels // 16 or 1), channels)
     return nn.BatchNorm2d(channels) if norm is Norm.batch else nn.Identity()
 
 

@@ -28,6 +28,7 @@ SMALL: list[tuple[Model, tuple[int, ...]]] = [
     (Resnet18(base=2), CIFAR),
     (Resnet18(base=2, norm=Norm.none), DIGIT),
     (Resnet20(base=2), CIFAR),
+    (Resnet18(base=8, norm=Norm.group), CIFAR),
     (Vgg(depth=11, base=2, batch_norm=True), CIFAR),
     (Autoencoder(width=40, batch_norm=True), DIGIT),
 ]
@@ -94,6 +95,20 @@ def test_a_resnet_halves_the_map_and_doubles_its_channels(
     assert shapes == every[: shortcuts + 1]
     assert len(layers(model)) == 1 + convolutions + shortcuts + 1
     assert "stage2.block1.shortcut" in layers(model)
+
+
+@pytest.mark.parametrize(("base", "groups"), [(2, [1, 1, 1, 1]), (16, [1, 2, 4, 8])])
+def test_a_group_has_sixteen_channels_and_examples_are_alone_in_training_too(
+    base: int, groups: list[int]
+) -> None:
+    config = Resnet18(base=base, norm=Norm.group)
+    model = build(config, CIFAR, 10, seed=0).train()
+    norms = [model.get_submodule(f"stage{stage}.block2.norm2") for stage in range(1, 5)]
+    assert [norm.num_groups for norm in norms] == groups
+    x = torch.randn(3, *CIFAR, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(model(x)[:1], model(x[:1]))
+    assert not config.couples_examples()
+    assert [p for p in layers(model) if model.get_submodule(p).bias is not None] == ["fc"]
 
 
 def test_with_a_residual_scale_of_zero_a_block_begins_as_its_shortcut() -> None:
