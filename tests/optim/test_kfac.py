@@ -15,7 +15,7 @@ from ntkexp.errors import RunFailed, UserError
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.optim.kfac import Damps, Kfac, KfacUpdate, Second
 from ntkexp.optim.observer import Forward, recorded
-from tests.tiny_runs import TINY, assert_same_files, composed, table, train
+from tests.tiny_runs import TINY, composed, goes_on, table
 
 N, PERIOD, DAMPING, LR, MOMENTUM = 20, 2, 0.05, 0.1, 0.5
 LOSS = CrossEntropyLoss(3)
@@ -137,9 +137,7 @@ NETWORKS = {
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_run_that_was_killed_goes_on_alike(tmp_path: Path, second: Second, network: str) -> None:
     words = (*NETWORKS[network], *WORDS[4:], *TINY, f"optim.second={second}", "optim.period=3")
-    whole = train(tmp_path / "whole", *words, "optim.steps=8")
-    train(tmp_path / "cut", *words, "optim.steps=8", stop_at=5)
-    assert_same_files(whole, train(tmp_path / "cut", *words, "optim.steps=8"))
+    whole = goes_on(tmp_path, *words, "optim.steps=8", stop_at=5)
     losses = table(whole, "evals").query("split == 'train'")["loss"]
     assert losses.notna().all() and losses.nunique() > 1
 
