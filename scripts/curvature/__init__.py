@@ -1,0 +1,1 @@
+"""The figures of curvature, one file each."""
