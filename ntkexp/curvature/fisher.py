@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -139,61 +139,72 @@ def fisher(
     >>> abs(F.vTMv(v) - v.dot(F.mv(v))) < 1e-6
     True
     """
-    parameters = None
-    if isinstance(kind, str):
-        check_kind(kind, None, of)
-    else:
-        parameters = _of_layers(model, kind, of)
-    gradients = Gradients(
-        model, batches, of, samples=samples, loss=loss, parameters=parameters, seed=seed
-    )
-    if kind == "implicit":
-        return Fisher(model, [Implicit([*trainable(model)], gradients)])
-    blocks: list[Block] = []
+    options = {"samples": samples, "loss": loss, "seed": seed}
+    return fishers(model, batches, [kind], of=of, sua=sua, **options)[0]
+
+
+def fishers(
+    model: nn.Module,
+    batches: Batches,
+    kinds: Sequence[Kind],
+    *,
+    of: Of = "exact",
+    sua: bool = False,
+    **options: Any,
+) -> list[Fisher]:
+    """Several representations of one matrix, of the same gradients. The options are those of
+    `fisher`."""
+    named = [_parameters_of(model, kind, of) for kind in kinds]
+    together = [name for name in trainable(model) if any(name in names for names in named)]
+    gradients = Gradients(model, batches, of, parameters=together, **options)
+    matrices: list[list[Block]] = [
+        [Implicit(together, gradients)] if kind == "implicit" else [] for kind in kinds
+    ]
     means: dict[str, Tensor] = {}
     turn = 0
-    while turn == 0 or any(block.passes > turn for block in blocks):
+    while not all(matrices) or any(b.passes > turn for blocks in matrices for b in blocks):
         examples = 0
         for features in gradients:
             factors = _by_name(features)
-            if not blocks:
-                blocks = _blocks(model, kind, factors, sua)
+            for i, kind in enumerate(kinds):
+                if not matrices[i]:
+                    matrices[i] = _blocks(kind, {name: factors[name] for name in named[i]}, sua)
             if turn == 0 and of == "covariance":
                 _add_means(means, factors)
             examples += features.examples
-            for block in blocks:
-                if block.passes > turn:
-                    block.add(factors)
-        for block in blocks:
-            if block.passes > turn:
-                block.finish(examples, _mean(means, block.names, examples))
+            wanting = [b for blocks in matrices for b in blocks if b.passes > turn]
+            for block in wanting:
+                block.add(factors)
+        for block in wanting:
+            block.finish(examples, _mean(means, block.names, examples))
         turn += 1
-    return Fisher(model, blocks)
+    return [Fisher(model, blocks) for blocks in matrices]
 
 
-def _blocks(model: nn.Module, kind: Kind, factors: Mapping[str, Factor], sua: bool) -> list[Block]:
-    """The blocks of all layers, whose parameters come in the order of the model."""
-    order = {name: factors[name] for name in trainable(model) if name in factors}
+def _blocks(kind: Kind, factors: Mapping[str, Factor], sua: bool) -> list[Block]:
+    """The blocks of all layers; the parameters come in the order of the model."""
     if isinstance(kind, str) and kind in WHOLE:
-        return [*blocks_of(kind, order, sua)]
+        return [*blocks_of(kind, factors, sua)]
     layers: dict[str, dict[str, Factor]] = {}
-    for name, factor in order.items():
+    for name, factor in factors.items():
         layers.setdefault(layer_of(name), {})[name] = factor
     kinds = dict.fromkeys(layers, kind) if isinstance(kind, str) else kind
     return [b for layer, its in layers.items() for b in blocks_of(kinds[layer], its, sua)]
 
 
-def _of_layers(model: nn.Module, kinds: Mapping[str, str], of: str) -> list[str]:
-    """The parameters of some layers."""
-    layers: dict[str, list[str]] = {}
-    for name in trainable(model):
-        layers.setdefault(layer_of(name), []).append(name)
-    for layer, kind in kinds.items():
+def _parameters_of(model: nn.Module, kind: Kind, of: str) -> list[str]:
+    """The parameters that a matrix is over; what it cannot be is refused."""
+    names = [*trainable(model)]
+    if isinstance(kind, str):
+        check_kind(kind, None, of)
+        return names
+    layers = dict.fromkeys(map(layer_of, names))
+    for layer, its in kind.items():
         if layer not in layers:
             accepted = ", ".join(layers)
             raise UserError(f"kind of layer {layer}: there is none; expected {accepted}")
-        check_kind(kind, layer, of)
-    return [name for layer in kinds for name in layers[layer]]
+        check_kind(its, layer, of)
+    return [name for name in names if layer_of(name) in kind]
 
 
 def _by_name(features: Features) -> dict[str, Factor]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntkexp.curvature import Fisher, Vector, fisher
+from ntkexp.curvature import Fisher, Vector, fisher, fishers
 from ntkexp.curvature.gradients import OF
 from ntkexp.curvature.kinds import BY_LAYER, WHOLE
 from ntkexp.curvature.kronecker import Ekfac, Kfac
@@ -263,6 +263,15 @@ def test_each_layer_has_its_kind_and_others_are_left_out() -> None:
     close(F.to_dense()[:8, :8], matrix(net, x, y, "exact")[at[:, None], at])
     assert F.to_dense()[:8, 8:].norm() == 0
     assert all(p.requires_grad for p in net.parameters())
+
+
+def test_several_kinds_are_of_the_same_gradients() -> None:
+    net, x, y = network("convolutions")
+    kinds = ["ekfac", "implicit", {"1": "block_diagonal"}, "diagonal"]
+    together = fishers(net, in_two(x, y), kinds, of="mc")
+    for kind, ours in zip(kinds, together, strict=True):
+        alone = fisher(net, in_two(x, y), kind, of="mc")
+        close(ours.mv(direction(net)).flat(), alone.mv(direction(net)).flat())
 
 
 def test_large_layers_without_factors_are_diagonals() -> None:
