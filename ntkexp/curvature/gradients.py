@@ -26,7 +26,9 @@ from torch.nn import functional
 from ntkexp.errors import UserError
 from ntkexp.tangent.backwards import output_cotangents
 from ntkexp.tangent.batch import Batch, Inputs
+from ntkexp.tangent.factors import norm_workspace, squared_norms
 from ntkexp.tangent.features import Features
+from ntkexp.tangent.function import trainable
 from ntkexp.tangent.tangent_features import TangentFeatures
 
 Of = Literal["exact", "mc", "empirical", "l2", "covariance"]
@@ -100,6 +102,16 @@ class Gradients:
             features = self._features.factors(inputs, self.slopes)
             self._only = features if number == 0 else None
             yield features
+
+    def trace(self) -> Tensor:
+        """mean_i sum |g_i|^2, from norms alone."""
+        workspace = norm_workspace(next(iter(trainable(self.model).values())).detach())
+        total, examples = torch.zeros((), dtype=torch.float64), 0
+        for features in self:
+            factors = (f for layer in features.layers.values() for f in layer.values())
+            total = total + squared_norms(factors, workspace).to(total.device)
+            examples += features.examples
+        return total / examples
 
     def slopes(self, outputs: Tensor, indices: Tensor) -> Sequence[Tensor]:
         """The slopes r, (n, c) each."""

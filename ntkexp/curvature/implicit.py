@@ -12,8 +12,7 @@ from ntkexp.curvature.block import Block, Factors
 from ntkexp.curvature.gradients import Gradients
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.factors import norm_workspace, squared_norms
-from ntkexp.tangent.function import NetworkFunction, trainable
+from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.products import tangent_operator
 
 if TYPE_CHECKING:
@@ -68,12 +67,7 @@ class Implicit(Block):
         return product - mean * (mean @ row)
 
     def trace(self) -> Tensor:
-        workspace = norm_workspace(next(iter(trainable(self._gradients.model).values())).detach())
-        traces = []
-        for features in self._gradients:
-            factors = [f for layer in features.layers.values() for f in layer.values()]
-            traces.append(squared_norms(factors, workspace))
-        trace = torch.stack(traces).sum() / self._examples
+        trace = self._gradients.trace()
         return trace if self._mean is None else trace - self._mean.square().sum().to(trace)
 
     def solve(self, rows: Tensor, damping: float) -> Tensor:
