@@ -19,9 +19,9 @@ from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
-from ntkexp.probes.base import Measured, Probe, columns
+from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
-from ntkexp.results.table import STEP, Array, Table, float64, int64
+from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64
 from ntkexp.tangent import TangentFeatures
 
 COMPONENTS = Table(
@@ -44,15 +44,23 @@ ACCURACY = Table(
         "accuracy": float64("share of the images"),
     },
 )
-KERNELS = Array("class_pair_kernels", "normalised kernels of the pairs, (pairs, n, n), float32")
+KERNEL = Table(
+    "class_pair_kernel",
+    "an entry of the normalised kernel of the first pair, images of its first class first",
+    {
+        "step": STEP,
+        "row": int64("number of an image"),
+        "column": int64("number of another"),
+        "value": float32("G_ij / sqrt(G_ii G_jj)"),
+    },
+)
 
 
 @dataclass
 class ClassPairs(Probe):
     """Looks at `examples` test images of each class, those of the first class first."""
 
-    tables = (COMPONENTS, ACCURACY)
-    arrays = (KERNELS,)
+    tables = (COMPONENTS, ACCURACY, KERNEL)
     needs = frozenset({"network", "examples"})
     looks_at = frozenset()
     tiny: ClassVar = {"examples": 3, "pairs": 1}
@@ -60,20 +68,23 @@ class ClassPairs(Probe):
     pairs: int = option(5, count("pairs", most=500), "of classes: 0 and 1, 2 and 3, ...")
     examples: int = option(50, count("images"), "of each class")
 
-    def measure(self, view: View) -> Measured:
-        kernels, rows, accuracies = [], list[tuple[object, ...]](), list[tuple[object, ...]]()
+    def measure(self, view: View) -> Rows:
+        rows: list[tuple[object, ...]] = []
+        accuracies: list[tuple[object, ...]] = []
+        kernels = []
         for pair in range(self.pairs):
             inputs, labels = self._images(view, (2 * pair, 2 * pair + 1))
             features = TangentFeatures(view.network("layers"), outputs=_difference(pair))
             kernel = normalised(features.kernel(inputs, layers=False).gram.double().cpu().numpy())
             plane = principal_components(kernel)
-            kernels.append(kernel.astype(np.float32))
+            kernels.append(kernel)
             rows += ((pair, label, *at) for label, at in zip(labels, plane.tolist(), strict=True))
             accuracies.append((pair, accuracy_of_line(plane, np.array(labels))))
+        row, column = np.indices(kernels[0].shape).reshape(2, -1)
         return {
             COMPONENTS.name: columns(COMPONENTS, rows),
             ACCURACY.name: columns(ACCURACY, accuracies),
-            KERNELS.name: np.stack(kernels),
+            KERNEL.name: {"row": row, "column": column, "value": kernels[0].ravel()},
         }
 
     def _images(self, view: View, classes: tuple[int, int]) -> tuple[Tensor, list[int]]:
