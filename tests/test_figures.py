@@ -46,7 +46,7 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
         (
             ["alignmnt"],
             "ntkexp figures alignmnt: no such paper or figure; did you mean alignment?; "
-            "expected PAPER FIGURE, PAPER of alignment, adaptive, information, lazy, "
+            "expected PAPER FIGURE, PAPER of alignment, adaptive, curvature, information, lazy, "
             "linearised, spectral",
         ),
         (["2", "99"], "ntkexp figures 99: no such paper or figure"),
