@@ -29,12 +29,10 @@ class Block(ABC):
     def __init__(self, names: Sequence[str]) -> None:
         self.names = [*names]
 
-    @abstractmethod
-    def add(self, factors: Factors) -> None:
+    def add(self, factors: Factors) -> None:  # noqa: B027 (a block of no passes has none)
         """The gradients of a batch, by parameter."""
 
-    @abstractmethod
-    def finish(self, examples: int, mean: Tensor | None) -> None:
+    def finish(self, examples: int, mean: Tensor | None) -> None:  # noqa: B027
         """All examples were added in this pass; `mean` (p,), if any, is the gradient whose product
         with itself is to be subtracted."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ntkexp.curvature.block import Block, Factors
+from ntkexp.curvature.block import Block
 from ntkexp.curvature.gradients import Gradients
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
@@ -43,12 +43,6 @@ class Implicit(Block):
         if gradients.of == "covariance":
             sums = [operator.T @ r.sum(0).ravel() for operator, r in self._terms]
             self._mean = torch.from_numpy(np.sum(sums, axis=0)) / self._examples
-
-    def add(self, factors: Factors) -> None:
-        raise AssertionError
-
-    def finish(self, examples: int, mean: Tensor | None) -> None:
-        raise AssertionError
 
     def mv(self, rows: Tensor) -> Tensor:
         products = [self._product(row) for row in rows]

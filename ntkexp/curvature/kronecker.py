@@ -31,9 +31,6 @@ class Kfac(Block):
     def add(self, factors: Factors) -> None:
         self.kron.add(self._piece(factors))
 
-    def finish(self, examples: int, mean: Tensor | None) -> None:
-        pass  # the factors are means by themselves
-
     @cached_property
     def basis(self) -> Basis:
         return self.kron.basis()
