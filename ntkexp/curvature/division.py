@@ -153,7 +153,7 @@ class Inverse:
 
     def solve(self, gradient: Gradient) -> Solved:
         direction = gradient.between(self.b, self.a)
-        return direction, torch.sum(gradient.values * direction)
+        return direction, torch.dot(gradient.values.flatten(), direction.flatten())
 
 
 def _inverse(matrices: Tensor, damping: float) -> Tensor:

@@ -85,12 +85,13 @@ def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path)
 def test_every_study_has_a_figure() -> None:
     """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results.
     checkpoints has those of a training run; eigenpairs makes tasks, whose networks are drawn.
-    Those of spectral bias and of mutual information have files of their own here."""
+    Those of spectral bias, of mutual information and of curvature have tests of their own."""
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
                    "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
-    assert {*FIGURES} | elsewhere | spectral | information == set(studies.names())
+    curvature = {"rescaling", "search"}
+    assert {*FIGURES} | elsewhere | spectral | information | curvature == set(studies.names())
 
 
 @pytest.mark.usefixtures("made_images")

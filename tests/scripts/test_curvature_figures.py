@@ -1,0 +1,62 @@
+"""The figures of curvature are drawn from small runs of their own experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import ntkexp
+from tests.scripts.conftest import Drawn
+
+SHORT = ["data.train_examples=40", "data.test_examples=20", "progress=false", "device=cpu"]
+AUTOENCODER = [*SHORT, "model.width=40", "optim.batch_size=10", "optim.epochs=2"]
+LOOKS = ["probing.every=4", "optim.period=3"]
+SEARCH = [
+    *("study.data.train_examples=40", "study.data.test_examples=20", "progress=false"),
+    *("study.model.width=40", "study.optim.batch_size=20", "study.epochs=1", "study.drawn=1"),
+    *("study.rates=[0.01]", "study.dampings=[0.01]", "study.optim.epochs=1"),
+]
+SMALL = {
+    "rescaling": [],
+    "drift": [
+        *(*SHORT, "model.width=16", "optim.batch_size=10", "optim.steps=20", "probing.examples=20"),
+        "probe.fisher_drift.period=10",
+    ],
+    **{f"autoencoder_{method}": [*AUTOENCODER, *LOOKS] for method in ("kfac", "ekfac", "ra")},
+    **{f"autoencoder_{method}": [*AUTOENCODER, LOOKS[0]] for method in ("sgd", "adam")},
+    "search": SEARCH,
+    "amortised_kfac": [*AUTOENCODER, LOOKS[0], "optim.period=1"],
+    "spectrum": [*AUTOENCODER, LOOKS[0], "probing.examples=20"],
+}
+FIGURES = {
+    "fig41_rescaling": ("rescaling",),
+    "fig42_drift": ("drift",),
+    "fig43_autoencoder": (
+        *(f"autoencoder_{method}" for method in ("kfac", "ekfac", "ra", "sgd", "adam")),
+        "search",
+    ),
+    "fig44_amortised": ("autoencoder_kfac", "amortised_kfac", "spectrum"),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, module_images: None) -> Callable[[str], Path]:
+    """The folder of an experiment's runs, which are made when it is first asked for."""
+    folder = tmp_path_factory.mktemp("curvature")
+
+    @cache
+    def made(name: str) -> Path:
+        ntkexp.run(f"curvature/{name}", SMALL[name], runs=folder)
+        return folder / "curvature" / name
+
+    return made
+
+
+@pytest.mark.parametrize("stem", FIGURES)
+def test_a_figure_is_drawn_from_small_runs(
+    stem: str, runs: Callable[[str], Path], drawn: Drawn
+) -> None:
+    drawn(stem, *map(runs, FIGURES[stem]))
