@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from ntkexp.papers.curvature.claims.autoencoder import (
     METHODS,
@@ -36,14 +36,13 @@ def make(options: drawing.Options) -> Figure:
     *methods, search = options.experiments
     trained = runs.chosen_of(methods, options.runs, ["evals"])
     searched = runs.needed(search, options.runs, ["search"])
-    figure, axes = drawing.subplots(
-        2, 3, figsize=(drawing.PAGE, 4.4), gridspec_kw={"height_ratios": [1.2, 1]}
-    )
-    for panel in axes[0]:
-        panel.set_axis_off()
-    for column, split in zip((121, 122), ("train", "test"), strict=True):
-        along(figure.add_subplot(2, 2, column - 120), trained, split)
-    points(figure, list(axes[1]), searched)
+    figure = Figure(figsize=(drawing.PAGE, 4.4))
+    top, bottom = figure.subfigures(2, 1)
+    above, below = top.subplots(1, 2), bottom.subplots(1, 3, sharex=True, sharey=True)
+    for panel, split in zip(above, ("train", "test"), strict=True):
+        along(panel, trained, split)
+    points(bottom, list(below), searched)
+    drawing.letter_panels([*above, below[0]])
     return figure
 
 
@@ -63,7 +62,7 @@ def along(axes: Axes, records: Sequence[Record], split: str) -> None:
     axes.legend()
 
 
-def points(figure: Figure, axes: list[Axes], records: Sequence[Record]) -> None:
+def points(figure: SubFigure, axes: list[Axes], records: Sequence[Record]) -> None:
     """A panel a method, all with one colour bar."""
     ends: dict[str, pd.DataFrame] = {}
     for record in records:
