@@ -50,9 +50,6 @@ def probe_batches(
 ) -> dict[str, Batch]:
     """The fixed examples that the probes look at, drawn by the seed alone."""
     count, strict = config.probing.examples, config.examples_are_chosen
-    sizes = {"train": len(dataset.train), "test": len(dataset.test)}
-    if strict and count > max(sizes.values()):  # also where no probe looks at such examples
-        settle_for(min(sizes.values()), count, min(sizes, key=lambda n: sizes[n]), strict=True)
     wanted = frozenset[str]().union(*(probe.batches() for probe in built.values()))
     drawn = {}
     first = [name for name in (*SPLITS, "easy", "difficult") if name in wanted]

@@ -33,10 +33,8 @@ def test_a_scale_is_at_most_too(tmp_path: Path, made_images: None) -> None:
     assert looked_at(run) == {"train": 40, "test": 12}
 
 
-@pytest.mark.parametrize("probe", ["spectrum", "eigenfunctions"])
-def test_more_than_there_are_is_refused_also_where_no_probe_asks_for_them(
-    probe: str, tmp_path: Path
-) -> None:
-    words = ("data=disk", "data.grid=15", "optim.steps=1", f"probe=[{probe}]")
-    with pytest.raises(UserError, match="=1000000: there are 225 test examples; expected at most"):
-        train(tmp_path, *words, "probing.examples=1000000")
+def test_more_than_there_are_is_refused_where_a_probe_looks_at_them(tmp_path: Path) -> None:
+    words = ("data=disk", "data.grid=15", "optim.steps=1", "probing.examples=1000000")
+    with pytest.raises(UserError, match="=1000000: there are 500 train examples; expected at most"):
+        train(tmp_path, *words, "probe=[spectrum]")
+    assert train(tmp_path, *words, "probe=[distance]").is_dir()
