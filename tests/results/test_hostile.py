@@ -13,9 +13,13 @@ import pytest
 
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge_all
+from ntkexp.errors import DamagedRunError
+from ntkexp.results import Run
+from ntkexp.results.numbers.standing import progress
 from ntkexp.results.reading import collect, load
-from ntkexp.results.status import read_status, status_text
-from tests.conftest import Ntkexp
+from ntkexp.results.status import UNFINISHED, read_status, status_text
+from tests.conftest import TINY_DISK, Ntkexp
+from tests.tiny_runs import assert_same_files, train
 
 FILES = ("status.json", "run.json", "provenance.json", "config.yaml", "evals.parquet")
 VARIANTS = 40  # of each
@@ -92,6 +96,31 @@ def test_what_is_no_file_is_never_read(
     assert all_is_read(outputs) >= 1
     for words in (("list", "disk"), ("list", "disk", "--json"), ("show", str(file.parent))):
         assert "Traceback" not in inside(*words).stderr
+
+
+def test_a_bent_record_of_a_commit_is_a_line_and_costs_nothing(tmp_path: Path) -> None:
+    """Of a run of two lives, each cut short; mended, it goes on to the tables of an uncut one."""
+    words = (*TINY_DISK, "optim.steps=12")
+    for stop_at in (4, 3):
+        run = train(tmp_path / "cut", *words, stop_at=stop_at)
+    committed, chance = run / UNFINISHED / "committed", random.Random(0)
+    records = sorted(committed.glob("*.json"))
+    assert len(records) == 2
+    before = {file.name: file.read_bytes() for file in committed.iterdir()}
+    for record in records:
+        for _ in range(VARIANTS):
+            if (content := bent(before[record.name], chance)) == before[record.name]:
+                continue
+            record.write_bytes(content)
+            with Run(run, []) as again, pytest.raises(DamagedRunError, match="--rerun") as refused:
+                again.resume()
+            with pytest.raises(DamagedRunError):
+                progress(run)
+            told = str(refused.value)
+            assert record.name in told and "\n" not in told and told.isprintable()
+        record.write_bytes(before[record.name])
+    assert {file.name: file.read_bytes() for file in committed.iterdir()} == before
+    assert_same_files(train(tmp_path / "whole", *words), train(tmp_path / "cut", *words))
 
 
 def test_a_run_of_another_schema_is_left_out(
