@@ -35,7 +35,7 @@ from ntkexp.optim.adam import Adam
 from ntkexp.seeds import derived_seed, generator
 
 FOLDS, FEWEST = 5, 50
-STEPS, BATCH, RATE, AVERAGE, LOOK_EVERY = 3000, 500, 5e-4, 0.99, 50
+STEPS, BATCH, RATE, LOOK_EVERY = 3000, 500, 5e-4, 50
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def trained(training: Pairs, choosing: Pairs, steps: int, seed: int) -> nn.Modul
             weights = {name: w.clone() for name, w in network.state_dict().items()}
         x, z = batches.take(step, *training)
         joint, apart = network(together_and_apart(x, z))[:, 0].chunk(2)
-        loss, log_mean = lowered(Objective.mine, joint, apart, log_mean, AVERAGE)
+        loss, log_mean = lowered(Objective.mine, joint, apart, log_mean)
         update.descend(loss)
         update.apply(RATE)
     network.load_state_dict(weights)
@@ -164,13 +164,9 @@ def summary(values: list[float], pairs: Pairs) -> Estimate:
     of_pairs, shuffled = np.array(values[:FOLDS]), np.array(values[FOLDS:])
     return Estimate(
         value=float(of_pairs.mean()),
-        error=standard_error(of_pairs),
+        error=float(of_pairs.std(ddof=1) / math.sqrt(FOLDS)),
         shuffled=float(shuffled.mean()),
-        shuffled_error=standard_error(shuffled),
+        shuffled_error=float(shuffled.std(ddof=1) / math.sqrt(FOLDS)),
         ksg=ksg(*pairs),
         pairs=len(pairs[0]),
     )
-
-
-def standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / math.sqrt(len(values)))

@@ -22,6 +22,7 @@ from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 
 ROWS_AT_ONCE = 20_000
+AVERAGE = 0.99  # the share of the past in the moving average
 Pairs = tuple[Tensor, Tensor]  # x (n, d_x) and z (n, d_z)
 
 
@@ -50,7 +51,7 @@ def together_and_apart(x: Tensor, z: Tensor) -> Tensor:
 
 
 def lowered(
-    objective: Objective, joint: Tensor, apart: Tensor, log_mean: Tensor, average: float
+    objective: Objective, joint: Tensor, apart: Tensor, log_mean: Tensor, average: float = AVERAGE
 ) -> tuple[Tensor, Tensor]:
     """A loss whose gradient is that of the bound with its sign turned, and the moving average.
 

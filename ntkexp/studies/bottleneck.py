@@ -65,7 +65,7 @@ INFORMATION = Table(
     },
 )
 BATCH, PREDICTIONS, AVERAGED, SHRINK = 100, 12, 0.999, 0.97
-SMOOTHING, CONFIDENCE, DROPPED, MOVING = 0.1, 0.3, 0.5, 0.99
+SMOOTHING, CONFIDENCE, DROPPED = 0.1, 0.3, 0.5
 MEASURED = 1000  # codes by which the mixture's information is sampled
 AT_ONCE = 2000
 
@@ -204,7 +204,7 @@ class Training(SteppedWork):
     ) -> tuple[Tensor, Tensor, float]:
         """What the statistics network lowers, its moving average, and the bound."""
         joint, apart = self.networks["statistics"](together_and_apart(x, z), noise).chunk(2)
-        loss, log_mean = lowered(Objective.mine, joint, apart, self.memory["log_mean"], MOVING)
+        loss, log_mean = lowered(Objective.mine, joint, apart, self.memory["log_mean"])
         return loss, log_mean, Objective.mine.bound(joint.detach(), apart.detach())
 
     def rate(self, name: str, step: int) -> float:

@@ -32,7 +32,7 @@ from ntkexp.information.mine import (
 )
 from ntkexp.models import Model, build
 from ntkexp.optim.adam import Adam
-from ntkexp.options import BELOW_ONE, MANY, SEED, count, option, positive, whole
+from ntkexp.options import MANY, SEED, count, option, positive, whole
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float64, int64
 from ntkexp.seeds import generator
@@ -71,7 +71,7 @@ ESTIMATES = Table(
 )
 LAST_LOOKS = 10
 SHOWN_BY_POPULATION = 4.0
-AT_ONCE = 100_000
+FRESH, AT_ONCE = 10_000, 100_000
 
 
 @dataclass
@@ -80,19 +80,17 @@ class Estimation(Study):
 
     tables: ClassVar[tuple[Table, ...]] = (LOOKS, ESTIMATES)
     small: ClassVar = {"steps": 200, "samples": 1000, "population": 10_000}
-    tiny: ClassVar = {"steps": 5, "samples": 100, "fresh": 100, "population": 100}
+    tiny: ClassVar = {"steps": 5, "samples": 100, "population": 100}
 
     seed: int = option(0, SEED, "the start of all random numbers")
     network: Model = option(statistics_network(), about="the statistics network")
     objective: Objective = option(Objective.mine, about="mine, naive or mine_f")
     samples: int | None = option(10_000, whole(10, MANY, "pairs", "for endless ones"), "pairs")
-    fresh: int = option(10_000, whole(2, MANY, "pairs"), "pairs on which it is judged")
     population: int = option(0, whole(0, MANY, "pairs"), "pairs that stand for all there are")
     neighbours: bool = option(False, about="estimate by nearest neighbours, too")
     steps: int = option(5000, count("steps"), "updates of the network")
     batch_size: int = option(500, whole(2, MANY, "pairs"), "pairs of an update")
     lr: float = option(0.0005, positive(), "learning rate of Adam")
-    average: float = option(0.99, BELOW_ONE, "share of the past in the moving average of E e^T")
 
     def draw(self, n: int, stream: torch.Generator) -> Pairs:
         """n pairs, (n, d_x) and (n, d_z)."""
@@ -149,8 +147,7 @@ class Estimator(SteppedWork):
 
     def loss(self, name: str, networks: Networks, given: Mapping[str, Any]) -> tuple[Tensor, Row]:
         joint, apart = networks[name](given["pairs"])[:, 0].chunk(2)
-        objective, average = self.study.objective, self.study.average
-        loss, log_mean = lowered(objective, joint, apart, given["log_mean"], average)
+        loss, log_mean = lowered(self.study.objective, joint, apart, given["log_mean"])
         return loss, {"log_mean": log_mean}
 
     def update(self, step: int) -> Row:
@@ -205,7 +202,7 @@ class Estimator(SteppedWork):
         return ksg(x, z)
 
     def fresh(self) -> Pairs:
-        return self.drawn(self.study.fresh, "fresh", self.step)
+        return self.drawn(FRESH, "fresh", self.step)
 
     def bound(self, network: str, pairs: Pairs | None) -> float:
         if pairs is None:

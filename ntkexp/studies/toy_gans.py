@@ -55,7 +55,7 @@ SAMPLES = Table(
     {"step": STEP, "x": float32("first coordinate"), "y": float32("second coordinate")},
 )
 JUDGED, SHOWN = 10_000, 2000
-EXAMPLES, NOISE, CODE, SLOPE, AVERAGE = 100_000, 8, 2, 0.2, 0.99
+EXAMPLES, NOISE, CODE, SLOPE = 100_000, 8, 2, 0.2
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Game(SteppedWork):
         outputs = self.networks["statistics"](together_and_apart(samples, code))[:, 0]
         joint, apart = outputs.chunk(2)
         self.memory["information"] = torch.tensor(Objective.mine.bound(joint, apart))
-        return lowered(Objective.mine, joint, apart, self.memory["log_mean"], AVERAGE)
+        return lowered(Objective.mine, joint, apart, self.memory["log_mean"])
 
     def descended(self, name: str, loss: Tensor) -> Row:
         update = self.updates[name]

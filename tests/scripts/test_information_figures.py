@@ -13,25 +13,17 @@ from tests.tiny_runs import train
 # Members in all that their experiments sweep, with two values each.
 MEMBERS = {
     "gaussians": "{study.rho:[0.3,0.9],study.objective:[mine,mine_f],study.seed:[0,1]}",
-    "correction": "{study.rho:[0.5,0.7],study.batch_size:[5,10],study.objective:[mine,naive],"
-    "study.seed:[0,1]}",
     "equitability": "{study.function:[identity,cube,sine],study.sigma:[0.1,0.9],study.seed:[0,1]}",
     "consistency": "{study.samples:[100,1000],study.seed:[0,1]}",
-    "bijections": "{study.margins:[normal,cubed,asinh,uniform],study.objective:[mine,mine_f],"
-    "study.seed:[0]}",
     "circle": "{study.frequency:[1,4],study.given:[false,true],study.seed:[0,1]}",
     "circle_linearised": "{study.seed:[0,1]}",
     "toys": "{study.toy:[gaussians,spiral],study.beta:[0.0,1.0],study.seed:[0,1]}",
-    "toys_unclipped": "{study.toy:[gaussians,spiral],study.seed:[0,1]}",
 }
 FIGURES = {
     "fig51_gaussians": ("gaussians", "gaussians_20", "gaussians_20_endless"),
     "fig52_equitability": ("equitability",),
-    "fig_choices": ("correction", "bijections", "bijections_5"),
-    "fig_consistency": ("consistency", "consistency_20"),
     "fig53_spiral": ("toys",),
     "fig54_gaussians": ("toys",),
-    "fig_modes": ("toys_long", "toys", "toys_unclipped"),
     "fig_table53": ("bottleneck", "bottleneck_others"),
     "fig_limits": ("limits",),
     "fig_circle": ("circle", "circle_linearised"),
@@ -54,7 +46,7 @@ def run_of(experiment: str, folder: Path) -> Path:
     else:
         endless = experiment.endswith("endless")
         members = MEMBERS.get(experiment, MEMBERS[kind])
-        words += [f"members={members}", "study.network.width=8", "study.steps=4", "study.fresh=50",
+        words += [f"members={members}", "study.network.width=8", "study.steps=4",
                   "study.population=50", "probing.every=2",
                   *([] if endless or kind == "consistency" else ["study.samples=100"])]  # fmt: skip
     return train(folder / experiment, *words, command="study")

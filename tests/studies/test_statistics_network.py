@@ -22,7 +22,7 @@ from ntkexp.theory.information.noisy_functions import FUNCTIONS
 from ntkexp.training.place import Place
 from tests.tiny_runs import goes_on, table, train
 
-SMALL = ("study=gaussian_pairs", "study.network.width=32", "study.fresh=500", "progress=false",
+SMALL = ("study=gaussian_pairs", "study.network.width=32", "progress=false",
          "probing.spacing=linear", "probing.every=20", "device=cpu")  # fmt: skip
 
 
