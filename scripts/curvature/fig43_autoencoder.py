@@ -66,9 +66,9 @@ def points(figure: SubFigure, axes: list[Axes], records: Sequence[Record]) -> No
     """A panel a method, all with one colour bar."""
     ends: dict[str, pd.DataFrame] = {}
     for record in records:
-        table = record.tables["search"]
-        last = table[table["epoch"] == table["epoch"].max()]
-        ends[NAMES[str(record.config["study.optim.second"])]] = last
+        table, second = record.tables["search"], record.config.get("study.optim.second")
+        if second is not None:  # a baseline has no damping
+            ends[NAMES[str(second)]] = table[table["epoch"] == table["epoch"].max()]
     every = np.concatenate([PIXELS * frame["train_loss"].to_numpy() for frame in ends.values()])
     finite = every[np.isfinite(every)]
     scale = LogNorm(finite.min(), finite.max())

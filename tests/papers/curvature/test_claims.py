@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.curvature.claims import autoencoder, drift
 from ntkexp.papers.curvature.claims.autoencoder import METHODS, NAMES, near_best
 from ntkexp.papers.curvature.claims.drift import growth, whole_errors
 from ntkexp.results.record import Record
 from tests.papers.made import record, rows
 
-LEDGER = {claim.id: claim for claim in ledger(["curvature"])}
+LEDGER = {claim.id: claim for claim in (*drift.CLAIMS, *autoencoder.CLAIMS)}
 SEEDS = (0, 1)
 FINAL = {"ekfac": 0.10, "ra": 0.09, "kfac": 0.12, "sgd": 0.13, "adam": 0.14}
 
@@ -25,7 +25,7 @@ def evals(end: float, held_out: float = 0.2) -> pd.DataFrame:
     return rows(axes, subset="all", loss=[[0.7, 1.5 * end, end], [0.7, 0.3, held_out]])
 
 
-def drift(holds: bool) -> pd.DataFrame:
+def drifting(holds: bool) -> pd.DataFrame:
     """Two periods of two layers; EKFAC's errors grow by a tenth of KFAC's, or by as much."""
     slow = 0.1 if holds else 1.0
     looks = [(0, 0), (100, 100), (100, 0), (200, 200 - 100), (200, 0)]
@@ -77,7 +77,7 @@ def spectra(holds: bool) -> pd.DataFrame:
 def records(experiment: str, holds: bool) -> list[Record]:
     name = experiment.removeprefix("curvature/")
     if name == "drift":
-        tables = {"fisher_drift": drift(holds), "fisher_correlations": correlations(holds)}
+        tables = {"fisher_drift": drifting(holds), "fisher_correlations": correlations(holds)}
         return [record(experiment, tables, seed=seed) for seed in SEEDS]
     if name == "rescaling":
         return [record(experiment, {"rescaling": divisors(holds)})]
@@ -113,13 +113,13 @@ def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> No
 
 
 def test_errors_of_layers_are_added_by_their_squared_norms() -> None:
-    table = drift(holds=True)
+    table = drifting(holds=True)
     table.loc[table["layer"] == 1, "kfac"] = 0.0
     assert whole_errors(table)["kfac"].iloc[0] == pytest.approx(np.sqrt(0.4**2 / 5))
 
 
 def test_growth_is_from_a_new_basis_to_just_before_the_next() -> None:
-    by_name = growth(drift(holds=True))
+    by_name = growth(drifting(holds=True))
     assert by_name.to_dict() == pytest.approx({"kfac": 0.3, "kfac_scaled": 0.25, "ekfac": 0.025})
 
 
