@@ -1,4 +1,5 @@
-"""The cost of each experiment: time of one core, on a busy machine of two."""
+"""The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders
+are estimated from measured updates."""
 
 from __future__ import annotations
 
@@ -8,5 +9,17 @@ from ntkexp.claims.effort import Cost
 from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "curvature/amortised_ekfac": "16 minutes",
+    "curvature/amortised_kfac": "half an hour for both periods",
+    "curvature/amortised_ra": "14 minutes",
+    "curvature/autoencoder_adam": "5 minutes a seed",
+    "curvature/autoencoder_ekfac": "16 minutes a seed",
+    "curvature/autoencoder_kfac": "10 minutes a seed",
+    "curvature/autoencoder_ra": "15 minutes a seed",
+    "curvature/autoencoder_sgd": "4 minutes a seed",
+    "curvature/drift": "2 minutes a seed",
     "curvature/rescaling": "a second",
+    "curvature/search": "40 minutes a method",
+    "curvature/search_printed": "40 minutes a method, less where points diverge",
+    "curvature/spectrum": "20 minutes",
 }
