@@ -89,7 +89,8 @@ def denied(error: PermissionError) -> UserError:
 ELSEWHERE = {
     "loss": "objective", "mse": "squared_error", "ce": "cross_entropy", "bce": "binary",
     "optimizer": "optim", "optimiser": "optim", "dataset": "data", "net": "model",
-    "network": "model", "swish": "silu",
+    "network": "model", "swish": "silu", "run": "train", "resume": "train", "fit": "train",
+    "plot": "figures", "draw": "figures",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import runpy
 import sys
 import traceback
@@ -139,6 +140,7 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     numbers = {script.figure for script in of_paper}
     picked: list[Script] = []
     for name in names:
+        name = re.sub(r"^fig(ure)?0*(?=[\d.]+$)", "", name)
         a_number = name in numbers or name[:1].isdigit()
         matching = [s for s in of_paper if (s.figure == name if a_number else name in s.stem)]
         if not matching:

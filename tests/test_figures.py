@@ -32,6 +32,7 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
     assert names("alignment", "2") == ["fig02_spectrum"]
     assert "fig02_spectrum" in names("2")
     assert all(script.figure == "2" for script in chosen(["2"]))
+    assert chosen(["fig01"], "alignment") == chosen(["1"], "alignment")
     both = ["fig01_disk_eigenfunctions", "fig_rademacher_bounds"]
     assert names("alignment", "rademacher", "1") == both
     assert set(names("alignment")) <= set(names())

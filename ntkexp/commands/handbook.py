@@ -64,9 +64,9 @@ def named(name: str) -> Iterator[tuple[str, type, str]]:
         return
     if name not in (nested := config_groups()):
         accepted = [*GROUPS, *nested]
-        raise UserError(
-            f"options {name}: no such group{meant(name, accepted)}; expected {', '.join(accepted)}"
-        )
+        of = [f"; did you mean {one}={name}?" for one in GROUPS if name in components.names(one)]
+        guess = [*of, meant(name, accepted)][0]
+        raise UserError(f"options {name}: no such group{guess}; expected {', '.join(accepted)}")
     yield name, nested[name], group
 
 

@@ -40,7 +40,9 @@ class List(Command):
             from ntkexp.commands.run_table import as_json, as_text, table
 
             frame = table(catalogue.runs(name), self.where, self.sort)
-            return as_json(frame) if self.json else as_text(frame, get_terminal_size().columns)
+            if self.json:
+                return as_json(frame)
+            return as_text(frame, get_terminal_size().columns, self.sort)
         papers = [None, *(experiment.paper for experiment in catalogue.experiments)]
         return fitted(catalogue.overview(name) if name in papers else catalogue.detail(name or ""))
 

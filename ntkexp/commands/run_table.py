@@ -70,14 +70,17 @@ def as_json(frame: pd.DataFrame) -> str:
     return json.dumps(rows, indent=2, default=str)
 
 
-def as_text(frame: pd.DataFrame, width: int) -> str:
-    """As many columns as fit: state, step, the keys in which runs differ, the last numbers."""
+def as_text(frame: pd.DataFrame, width: int, sort: str | None = None) -> str:
+    """As many columns as fit: state, what they are sorted by, step, the keys in which runs differ,
+    those in which most do first, the last numbers."""
     if not len(frame):
         return "no such runs"
     rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
     keys = [key for key in varied(rows) if "." in key or key == "seed"]
+    keys.sort(key=lambda key: frame[key].astype(str).value_counts().iloc[0])
     several = ["experiment"] if frame["experiment"].nunique() > 1 else []
-    names = [*several, "run", "state", "step", *keys, *(name for name in SHOWN if name in frame)]
+    shown = [*([sort] if sort else []), "step", *keys, *(name for name in SHOWN if name in frame)]
+    names = dict.fromkeys([*several, "run", "state", *shown])
     columns: list[list[str]] = []
     left_out, used = [], -2
     for name in names:
@@ -88,5 +91,7 @@ def as_text(frame: pd.DataFrame, width: int) -> str:
         columns.append(column)
         used += 2 + len(column[0])
     lines = ["  ".join(cells) for cells in zip(*columns, strict=True)]
-    note = [f"left out for want of width: {', '.join(left_out)}"] if left_out else []
+    note = (
+        [f"left out for want of width (--json has all): {', '.join(left_out)}"] if left_out else []
+    )
     return "\n".join([*lines, *note])

@@ -82,7 +82,8 @@ class Train(Command):
     def refuse_flags(cls, unknown: Sequence[str]) -> NoReturn:
         word, accepted = unknown[0], [name for name in cls.flag_words() if name.startswith("--")]
         listed = ", ".join(accepted)
-        raise UserError(f"{word}: no such flag{meant(word, accepted)}\naccepted are: {listed}")
+        guess = f"{meant(word, accepted)}; keys are typed KEY=VALUE, as optim.lr=0.1"
+        raise UserError(f"{word}: no such flag{guess}\naccepted are: {listed}")
 
     @classmethod
     def candidates(cls, typed: list[str]) -> list[str]:

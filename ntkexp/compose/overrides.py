@@ -103,10 +103,12 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
         override = parser.parse_override(word)
     except (HydraException, ValueError) as error:
         reason = str(error).partition("\n")[0] if "=" in word else "no ="
-        raise UserError(
-            f"{word!r}: cannot be read ({reason}); expected key=value, the value in quotes where "
-            "it has brackets, commas or quotes itself"
-        ) from error
+        accepted = "key=value, the value in quotes where it has brackets, commas or quotes itself"
+        if word.removesuffix(".yaml") != word:
+            accepted = "--config-dir FOLDER +exp=NAME for the file FOLDER/exp/NAME.yaml"
+        elif word in options_of("exp"):
+            accepted = f"+exp={word}"
+        raise UserError(f"{word!r}: cannot be read ({reason}); expected {accepted}") from error
     if not override.key_or_group:
         raise UserError(f"{word!r}: names no key; expected key=value")
     return override
@@ -273,6 +275,8 @@ def unknown_option(group: str, option: str) -> str:
         for folder in (here, *here.iterdir(), *(Path(str(home)).parent for home in homes())):
             if (file := folder / "exp" / f"{option}.yaml").is_file():
                 guess = f"; {file} is one, with --config-dir {folder}"
+        if any(name.startswith(f"{option}/") for name in choices):
+            guess = f"; ntkexp list {option} has those of this paper"
         return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
     if ":" in option:
         guess = f"; expected {group}={option.replace(':', '.')}"
