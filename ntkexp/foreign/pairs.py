@@ -22,7 +22,7 @@ def pairs_in(file: str) -> tuple[np.ndarray, np.ndarray]:
             as x0, x1 and z.
     """
     path = Path(file)
-    if path.suffix not in (".npz", ".parquet") or not path.is_file():
+    if not path.is_file():
         raise UserError(f"study.file={file}: expected an .npz or .parquet file that is there")
     try:
         if path.suffix == ".npz":

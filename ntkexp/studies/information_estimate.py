@@ -15,7 +15,7 @@ import torch
 
 from ntkexp.foreign.pairs import pairs_in
 from ntkexp.information.estimate import FOLDS, STEPS, refuse, scaled, summary, value
-from ntkexp.options import SEED, count, option
+from ntkexp.options import SEED, Rule, count, option
 from ntkexp.results.table import Table, boolean, float64, int64
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row, SteppedWork
@@ -46,6 +46,9 @@ ESTIMATE = Table(
         "limit": float64("half of log n, n being the pairs of a fold: above it nothing is sure"),
     },
 )
+PAIRS = Rule(
+    lambda name: not name or name.endswith((".npz", ".parquet")), "an .npz or a .parquet file"
+)
 
 
 @dataclass
@@ -56,7 +59,7 @@ class InformationEstimate(Study):
     tables: ClassVar = (FOLD_VALUES, ESTIMATE)
     tiny: ClassVar = {"updates": 5}
 
-    file: str = option("", about="the pairs: an .npz or a .parquet file")
+    file: str = option("", PAIRS, "the pairs: an .npz or a .parquet file")
     updates: int = option(STEPS, count("updates"), "updates of each network")
     seed: int = option(0, SEED, "the start of all random numbers")
 

@@ -51,7 +51,6 @@ def test_what_is_no_file_of_pairs_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "lacking.npz", x=X)
     pd.DataFrame({"y": [1.0]}).to_parquet(tmp_path / "lacking.parquet")
     for name, why in (
-        ("pairs.csv", "expected an .npz or .parquet file that is there"),
         ("absent.npz", "expected an .npz or .parquet file that is there"),
         ("broken.npz", "cannot be read"),
         ("broken.parquet", "cannot be read"),
