@@ -168,7 +168,8 @@ class Estimator(SteppedWork):
     def look(self) -> None:
         if self.train is None:
             train, held_out = math.nan, self.bound("statistics", self.fresh())
-            self.memory["last"] = torch.cat([self.memory["last"][1:], torch.tensor([held_out])])
+            self.memory["last"] = self.memory["last"].roll(-1)
+            self.memory["last"][-1] = held_out
         else:
             n = len(self.held_out[0])
             train = self.bound("statistics", (self.train[0][:n], self.train[1][:n]))
