@@ -233,3 +233,11 @@ def test_errors_that_are_nearly_the_same_decide_nothing() -> None:
     found = judge(LEDGER["information-table53-superior"], runs)
     assert found.verdict is Verdict.not_decidable
     assert "3 of 3 not decidable, how far the mean errors are apart" in found.undecided
+
+
+def test_a_rival_without_runs_leaves_the_others_judged() -> None:
+    found = judge(
+        LEDGER["information-table53-superior"], bottlenecks("information/bottleneck", True)
+    )
+    assert {*found.panels} == {"Gaussian against DVB", "additive against noise"}
+    assert found.missing == ("information/bottleneck_others",)

@@ -36,11 +36,13 @@ def mean_errors(records: Sequence[Record]) -> dict[str, float]:
 
 
 def below_baseline(errors: Mapping[str, float]) -> dict[str, float]:
-    return {name: errors["baseline"] - errors[name] for name in REGULARISED}
+    both = [name for name in REGULARISED if {name, "baseline"} <= {*errors}]
+    return {name: errors["baseline"] - errors[name] for name in both}
 
 
 def lower_than_rivals(errors: Mapping[str, float]) -> dict[str, float]:
-    return {words: errors[rival] - errors[mine] for words, (mine, rival) in PAIRS.items()}
+    both = {words: pair for words, pair in PAIRS.items() if {*pair} <= {*errors}}
+    return {words: errors[rival] - errors[mine] for words, (mine, rival) in both.items()}
 
 
 def apart(errors: Mapping[str, float]) -> dict[str, float]:
@@ -50,13 +52,10 @@ def apart(errors: Mapping[str, float]) -> dict[str, float]:
 def of_means(
     number: Callable[[Mapping[str, float]], dict[str, float]],
 ) -> Callable[[Sequence[Record]], Iterator[Case]]:
-    """A number of the mean errors, where every variant that it asks for has runs."""
+    """A number of the mean errors of variants that have runs."""
 
     def cases(records: Sequence[Record]) -> Iterator[Case]:
-        try:
-            found = number(mean_errors(records))
-        except KeyError:
-            return
+        found = number(mean_errors(records))
         yield from (Case(words, 0, value) for words, value in found.items())
 
     return cases
