@@ -15,7 +15,7 @@ from ntkexp.errors import RunFailed, UserError
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.optim.kfac import Damps, Kfac, KfacUpdate, Second
 from ntkexp.optim.observer import Forward, recorded
-from tests.tiny_runs import TINY, composed, goes_on, table
+from tests.tiny_runs import TINY, composed, goes_on, table, train
 
 N, PERIOD, DAMPING, LR, MOMENTUM = 20, 2, 0.05, 0.1, 0.5
 LOSS = CrossEntropyLoss(3)
@@ -140,6 +140,18 @@ def test_a_run_that_was_killed_goes_on_alike(tmp_path: Path, second: Second, net
     whole = goes_on(tmp_path, *words, "optim.steps=8", stop_at=5)
     losses = table(whole, "evals").query("split == 'train'")["loss"]
     assert losses.notna().all() and losses.nunique() > 1
+
+
+@pytest.mark.usefixtures("made_images")
+def test_a_scaled_network_with_alpha_1_is_updated_as_itself(tmp_path: Path) -> None:
+    words = (*WORDS, *TINY, "optim.second=batch", "optim.period=3", "optim.steps=8")
+    scaled = train(tmp_path, *words, "transform=alpha_scale", "transform.alpha=1")
+    for w, plain in zip(weights(scaled), weights(train(tmp_path, *words)), strict=True):
+        torch.testing.assert_close(w, plain, rtol=1e-3, atol=1e-5)
+
+
+def weights(run: Path) -> list[Tensor]:
+    return [*torch.load(run / "weights.pt").values()]
 
 
 @pytest.mark.usefixtures("made_images")
