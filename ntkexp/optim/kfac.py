@@ -156,8 +156,8 @@ class KfacUpdate(SgdUpdate):
 
     def on_forward(self, forward: Forward) -> None:
         self.layers = [passed.layer for passed in forward.passed]
-        if len({*map(id, self.layers)}) < len(self.layers):
-            raise UserError("optim=kfac: a layer is called twice; expected layers of one call each")
+        if len({id(layer.weight) for layer in self.layers}) < len(self.layers):
+            raise UserError("optim=kfac: a weight is used twice; expected layers of one call each")
         self.examples = len(forward.outputs)
         every = self.renews or self.options.second is Second.batch
         for place, passed in enumerate(forward.passed):
@@ -190,8 +190,8 @@ class KfacUpdate(SgdUpdate):
         options, spread = self.options, self.options.damps is Damps.factors
         self.memory |= {name: [] for name in self.names}
         try:
-            for outer in self._in_order():
-                for kron in factored(outer, options.sua):
+            for place in range(len(self.layers)):
+                for kron in factored(self.outers[place], options.sua):
                     part = (
                         Inverse.of(kron, options.damping)
                         if self.kind is Inverse
@@ -205,9 +205,6 @@ class KfacUpdate(SgdUpdate):
                 why=f"optim=kfac: no factors of the Fisher matrix ({str(error).splitlines()[0]})",
                 way_out="expected a smaller optim.lr or a larger optim.damping",
             ) from error
-
-    def _in_order(self) -> list[Outer]:
-        return [self.outers[place] for place in range(len(self.layers))]
 
     def _divided(self, gradients: list[Tensor]) -> tuple[list[Tensor], Tensor]:
         """d = F^-1 g of every parameter, 0 where a layer has no part in the loss, and <g, d>."""
@@ -253,8 +250,8 @@ class KfacUpdate(SgdUpdate):
 
 @contextmanager
 def denormals_flushed() -> Iterator[None]:
-    """Numbers below 1e-38 are taken for 0: squares of small gradients, on which processors are a
-    hundred times slower."""
+    """Numbers below 1e-38, as squares of small gradients are, are taken for 0: processors are slow
+    on them."""
     torch.set_flush_denormal(True)
     try:
         yield

@@ -165,10 +165,10 @@ def test_what_it_cannot_divide_is_refused_in_one_line() -> None:
         composed([*WORDS[:4], *short, "probe=[complexity]", "probe.complexity.batch=minibatch"])
 
 
-def test_a_layer_of_two_calls_is_refused() -> None:
+def test_a_weight_that_is_used_twice_is_refused() -> None:
     layer = nn.Linear(3, 3).double()
     model = nn.Sequential(nn.Linear(4, 3).double(), layer, nn.Sigmoid(), layer)
-    with pytest.raises(UserError, match="a layer is called twice"):
+    with pytest.raises(UserError, match="a weight is used twice"):
         step_of(KfacUpdate(model, Kfac()), model, 0)
 
 
