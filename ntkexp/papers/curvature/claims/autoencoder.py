@@ -1,7 +1,8 @@
 """Figures 4.3 and 4.4: a deep auto-encoder of MNIST by five optimisers.
 
 Losses are means over pixels; 784 times them is in nats. Bounds were fixed before any of these runs,
-and so were the settings but for rate and damping, which a search chose.
+and so were the settings but for rate and damping, which a trial at half width chose. After 200
+updates EKFAC-ra's best of six points had 99 nats there.
 """
 
 from __future__ import annotations
