@@ -50,6 +50,10 @@ def near(row: pd.Series) -> float:
 TRAINED = Control(
     "share of its samples within 3σ of a mode", by_generator(near), above(0.5), percent
 )
+TRIAL = (
+    "this was written: after 1,000 iterations one generator captured 32 stretches of the spiral "
+    "with MINE and 20 without"
+)
 more = sharing(
     "information-toys-",
     experiments=("information/toys",),
@@ -76,6 +80,8 @@ CLAIMS = (
         paper="improved mode coverage",
         number="share of seeds whose generator captures more of fifty stretches with MINE than "
         "without",
+        seen=TRIAL,
+        pilot=True,
         statistic=by_run(more_captured, toys=["spiral"]),
         holds=above(0.8),
         also=("four more at least", by_run(more_captured, toys=["spiral"], by_at_least=4)),
@@ -89,6 +95,8 @@ CLAIMS = (
         statistic=by_run(more_captured, toys=["gaussians", "spiral"]),
         holds=above(1.0),
         threshold="ours: 3 of 3 seeds",
+        seen=TRIAL,
+        pilot=True,
         section=Section.ours,
     ),
     Claim(
