@@ -65,7 +65,7 @@ class ClassPairs(Probe):
     looks_at = frozenset()
     tiny: ClassVar = {"examples": 3, "pairs": 1}
 
-    pairs: int = option(5, count("pairs", most=500), "of classes: 0 and 1, 2 and 3, ...")
+    pairs: int = option(5, count("pairs", most=500), "of classes: 0 and 1, 2 and 3, and on")
     examples: int = option(50, count("images"), "of each class")
 
     def measure(self, view: View) -> Rows:

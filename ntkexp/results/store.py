@@ -52,7 +52,8 @@ class Run:
     >>> losses = Table("losses", "one row a step", {"step": STEP, "loss": float64("in nats")})
     >>> with Run(Path(tempfile.mkdtemp()), [losses]) as run:
     ...     run.add("losses", {"step": [0, 1], "loss": [2.3, 1.7]})
-    ...     run.finish()
+    ...     run.finish().rows
+    {'losses': 2}
     """
 
     def __init__(self, folder: Path, tables: Iterable[Table]) -> None:

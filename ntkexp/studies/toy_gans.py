@@ -24,7 +24,6 @@ from torch.nn.functional import softplus
 from ntkexp.data.batches import Batches
 from ntkexp.information.clip import clipped, norm
 from ntkexp.information.mine import Objective, lowered, together_and_apart
-from ntkexp.information.toys import TOYS
 from ntkexp.optim.adam import Adam
 from ntkexp.options import SEED, STEPS, count, not_negative, one_of, option, positive
 from ntkexp.probes.view import View
@@ -32,6 +31,7 @@ from ntkexp.results.table import STEP, Table, float32, float64, int64
 from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row, SteppedWork
+from ntkexp.theory.information.toys import SIGMA, TOYS, Toy
 
 if TYPE_CHECKING:
     from ntkexp.training.place import Place
@@ -56,6 +56,13 @@ SAMPLES = Table(
 )
 JUDGED, SHOWN = 10_000, 2000
 EXAMPLES, NOISE, CODE, SLOPE = 100_000, 8, 2, 0.2
+
+
+def drawn(toy: Toy, n: int, stream: torch.Generator) -> Tensor:
+    """(n, 2): points that are drawn evenly, with noise."""
+    chosen = torch.randint(len(toy.points), (n,), generator=stream)
+    noise = torch.randn(n, 2, generator=stream)
+    return torch.from_numpy(toy.points).float()[chosen] + SIGMA * noise
 
 
 @dataclass
@@ -84,7 +91,7 @@ class Game(SteppedWork):
     def __init__(self, study: ToyGans, place: Place) -> None:
         super().__init__(last=study.steps, seed=study.seed)
         self.study, self.device, self.toy = study, place.device, TOYS[study.toy]()
-        examples = self.toy.draw(EXAMPLES, generator(self.seed, "gan.examples"))
+        examples = drawn(self.toy, EXAMPLES, generator(self.seed, "gan.examples"))
         self.examples = examples.to(self.device)
         self.order = Batches(EXAMPLES, study.batch_size, self.seed, self.device)
         makers = {
@@ -166,7 +173,7 @@ class Game(SteppedWork):
     @torch.no_grad()
     def look(self) -> None:
         samples = self.networks["generator"](self.prior(JUDGED, "gan.look", self.step)).cpu()
-        captured, near = self.toy.captured(samples)
+        captured, near = self.toy.captured(samples.numpy())
         adversarial, information = self.memory["norms"].tolist()
         self.write(
             LOOKS.name,

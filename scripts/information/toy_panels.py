@@ -6,16 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.information.toys import TOYS
 from ntkexp.papers.information.claims.toys import BETA, SEED, TOY
 from ntkexp.scripts import drawing
+from ntkexp.theory.information.toys import SIGMA, TOYS
 
 TITLES = {0.0: "GAN", 1.0: "GAN + MINE"}
-SIDE = 2.6
+SIDE, POINTS = 2.6, 2000
 
 
 def figure_of(
@@ -24,7 +23,8 @@ def figure_of(
     figure, row = drawing.subplots(
         1, 3, figsize=(drawing.PAGE, 2.4), sharex=True, sharey=True
     )  # fmt: skip
-    data = TOYS[toy]().draw(2000, torch.Generator().manual_seed(0)).numpy()
+    stream, points = np.random.default_rng(0), TOYS[toy]().points
+    data = stream.choice(points, POINTS) + SIGMA * stream.normal(size=(POINTS, 2))
     panels = {"data": data}
     of_toy = samples[(samples[TOY] == toy) & (samples[SEED] == samples[SEED].min())]
     last = of_toy[of_toy["step"] == of_toy["step"].max()]
@@ -34,8 +34,8 @@ def figure_of(
         few, many = captured.min(), captured.max()
         words = f"{title}\n{captured[samples[SEED].min()]} of {counts['modes'].max()} captured"
         panels[f"{words} ({few} to {many})"] = last[last[BETA] == beta][["x", "y"]].to_numpy()
-    for axes, (title, points) in zip(row, panels.items(), strict=True):
-        show(axes, points)
+    for axes, (title, shown) in zip(row, panels.items(), strict=True):
+        show(axes, shown)
         axes.set(title=title, xlim=(-SIDE, SIDE), ylim=(-SIDE, SIDE), aspect="equal")
     step, seeds = last["step"].max(), counts[SEED].nunique()
     drawing.note(

@@ -313,11 +313,14 @@ def test_no_value_of_any_key_of_training_ends_in_a_traceback(
             outcome(pickled, key, maybe)
 
 
+PARTS = {"data": "disk", "model": "mlp", "objective": "usual", "optim": "sgd"}
+
+
 @pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe
 def test_no_value_of_any_key_of_a_study_ends_in_a_traceback(name: str) -> None:
     options = inside(components.find("study", name))
-    models = [option for option, group in options.items() if group == "model"]
-    least = {"name": name, **dict.fromkeys(models, components.node_of("model", "mlp"))}
+    parts = {option: components.node_of(group, PARTS[group]) for option, group in options.items()}
+    least = {"name": name, **parts}
     for one in fields(studies.choose(least)):
         if one.name == "name":
             continue

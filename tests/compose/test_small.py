@@ -50,8 +50,9 @@ def chosen(group: str, name: str) -> DictConfig:
 @pytest.mark.parametrize(("group", "name"), LIMITED)
 def test_the_limits_of_a_component_pass_its_own_check(group: str, name: str) -> None:
     config = chosen(group, name)
+    options = config.probe[name] if group == "probe" else config[group]
     for option, limit in components.find(group, name).small.items():
-        value = config[group][option]
+        value = options[option]
         assert value is None or value <= limit
 
 

@@ -73,7 +73,7 @@ def test_the_ledger_and_its_summary_tell_it() -> None:
     finding = judge(claim, [run_of(STANDS_IN)])
     assert finding.scale == "stand-in"
     assert f"{STANDS_IN}: stands in for {stand_ins()[STANDS_IN]}" in notes([finding])
-    assert "| 5.2 | 1 |  |  |  | stand-in |" in as_summary([finding])
+    assert "| 5.2 | 1 |  |  |  |  | stand-in |" in as_summary([finding])
 
 
 @pytest.mark.parametrize("words", [["+exp=disk"], [f"+exp={STANDS_IN}"]])

@@ -12,8 +12,8 @@ from torch.nn.functional import softplus
 
 from ntkexp.config import StudyConfig
 from ntkexp.information.clip import clipped, norm
-from ntkexp.information.toys import TOYS, gaussians, spiral
-from ntkexp.studies.toy_gans import NOISE, Game, ToyGans
+from ntkexp.studies.toy_gans import NOISE, Game, ToyGans, drawn
+from ntkexp.theory.information.toys import TOYS, gaussians, spiral
 from ntkexp.training.place import Place
 from tests.tiny_runs import goes_on, table
 
@@ -42,7 +42,7 @@ def test_a_shorter_gradient_stays_and_none_stays_none() -> None:
 def test_the_data_capture_every_mode_with_nearly_all_samples(name: str) -> None:
     """Of a normal vector in the plane 1.1 % are farther than three standard deviations."""
     toy = TOYS[name]()
-    captured, near = toy.captured(toy.draw(10_000, torch.Generator().manual_seed(0)))
+    captured, near = toy.captured(drawn(toy, 10_000, torch.Generator().manual_seed(0)))
     assert captured == toy.count == {"gaussians": 25, "spiral": 50}[name]
     assert near > 0.985
 

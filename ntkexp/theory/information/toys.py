@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
-from torch import Tensor
 
 from ntkexp.theory.float64 import Array
 
@@ -33,15 +32,9 @@ class Toy:
     def count(self) -> int:
         return int(self.modes.max()) + 1
 
-    def draw(self, n: int, stream: torch.Generator) -> Tensor:
-        """(n, 2): points that are drawn evenly, with noise."""
-        chosen = torch.randint(len(self.points), (n,), generator=stream)
-        noise = torch.randn(n, 2, generator=stream)
-        return torch.from_numpy(self.points).float()[chosen] + SIGMA * noise
-
-    def captured(self, samples: Tensor) -> tuple[int, float]:
+    def captured(self, samples: ArrayLike) -> tuple[int, float]:
         """How many modes samples (10,000, 2) capture, and the share of them that belong to any."""
-        distances, nearest = cKDTree(self.points).query(samples.numpy())
+        distances, nearest = cKDTree(self.points).query(samples)
         near = distances <= REACH * SIGMA
         counts = np.bincount(self.modes[nearest[near]], minlength=self.count)
         return int((counts >= self.least).sum()), float(near.mean())
