@@ -19,6 +19,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/autoencoder_sgd": "4 minutes a seed",
     "curvature/drift": "2 minutes a seed",
     "curvature/rescaling": "a second",
+    "curvature/representations_vgg11": "20 minutes, reckoned from a trial",
+    "curvature/representations_resnet18": "an hour, reckoned from a trial",
     "curvature/search": "40 minutes a method",
     "curvature/search_printed": "40 minutes a method, less where points diverge",
     "curvature/spectrum": "20 minutes",
