@@ -69,10 +69,10 @@ class Search(Study):
     tiny: ClassVar = {"epochs": 1, "drawn": 1, "evaluated": 10}
 
     seed: int = option(0, SEED, "of the data, the first weights, the batches and the drawn points")
-    data: Data = option(MISSING, about="what the network sees")
-    model: Model = option(MISSING, about="the network")
-    objective: Objective = option(MISSING, about="what is lowered")
-    optim: Optimiser = option(MISSING, about="how its gradients are used")
+    data: Data = option(MISSING, about="the examples")
+    model: Model = option(MISSING, about="the network that is trained")
+    objective: Objective = option(MISSING, about="the loss that is lowered")
+    optim: Optimiser = option(MISSING, about="the optimiser, but for its rate and damping")
     rates: list[float] = option([0.1, 0.01, 0.001], each(positive(), 1, once=True), "of the grid")
     dampings: list[float] = option([], each(positive(), once=True), "of the grid, if it has any")
     drawn: int = option(0, whole(0, 1000, "points"), "points beside the grid")
