@@ -287,6 +287,8 @@ def _place(error: Exception) -> str:
 
 def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:
     if isinstance(candidate, type) and issubclass(candidate, Component) and candidate.kind == group:
+        if "__dataclass_params__" not in vars(candidate):
+            raise UserError(f"{_key(group, name)}: is no dataclass; expected @dataclass above it")
         return candidate
     base = f"expected a class that inherits from that of ntkexp.{GROUPS[group].folder}.base"
     way_out = f", or {group}=torch {group}.of={name}" if "torch" in names(group) else ""

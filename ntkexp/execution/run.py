@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
@@ -187,9 +188,17 @@ def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
         with contextlib.suppress(UserError):
             stored.write_status("interrupted", reason=str(error))
         raise error
-    reason = f"{type(error).__name__}: {error}"
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename)]
+    place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    reason = f"{type(error).__name__}: {error}{place}"
     say(f"failed {stored.folder}: {reason}", sys.stderr)  # first: to write it down may fail
     stored.write_text("traceback.txt", "".join(traceback.format_exception(error)))
     stored.write_status("failed", reason=reason, traceback="traceback.txt")
     say(f"its traceback: {stored.folder / 'traceback.txt'}", sys.stderr)
     return FAILED
+
+
+def _is_own(file: str) -> bool:
+    """True of a file that is neither ours nor of what is installed."""
+    home = str(Path(__file__).parents[1])
+    return not file.startswith(home) and "site-packages" not in file and "/lib/python" not in file

@@ -8,7 +8,7 @@ import pytest
 
 from ntkexp import components, run
 from ntkexp.errors import UserError
-from tests.conftest import Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp
 
 DISK = "defaults:\n  - disk\n"
 HEAD = "# @package _global_\ndefaults:\n  - disk\nname: mine\n"
@@ -137,3 +137,31 @@ def test_a_module_of_the_folder_at_work_is_found(inside: Ntkexp, tmp_path: Path)
     )
     words = ("train", "+exp=disk", "model=torch", "model.of=my_net.net", "--dry-run")
     assert "to run" in inside(*words).stdout
+
+
+PROBE = """from dataclasses import dataclass
+from ntkexp.probes import Probe
+from ntkexp.results.table import STEP, Table
+
+
+@dataclass
+class Raising(Probe):
+    tables = (Table("raising", "nothing", {"step": STEP}),)
+
+    def measure(self, view):
+        return {"raising": 1 / 0}
+
+
+class Bare(Probe):
+    pass
+"""
+
+
+def test_an_error_of_a_probe_of_ones_own_names_its_line(inside: Ntkexp, tmp_path: Path) -> None:
+    (tmp_path / "my_probe.py").write_text(PROBE)
+    words = [word for word in TINY_DISK if not word.startswith("probe.")]
+    failed = inside("train", *words, "probe=[my_probe.Raising]")
+    assert "ZeroDivisionError: division by zero (" in failed.stderr
+    assert f"{tmp_path}/my_probe.py:11)" in failed.stderr
+    refused = inside("train", "+exp=disk", "probe=[my_probe.Bare]").stderr
+    assert "probe=my_probe.Bare: is no dataclass; expected @dataclass above it" in refused
