@@ -280,6 +280,7 @@ def unknown_option(group: str, option: str) -> str:
         return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
     if ":" in option:
         guess = f"; expected {group}={option.replace(':', '.')}"
+    choices += ["a class of one's own as MODULE.CLASS"] if group in components.GROUPS else []
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
 
 

@@ -235,7 +235,7 @@ def test_a_table_is_as_wide_as_it_may_be(sweep: list[Path]) -> None:
     frame = table(sweep)
     narrow, wide = as_text(frame, 60).splitlines(), as_text(frame, 200).splitlines()
     assert all(len(line) <= 60 for line in narrow[:-1])
-    assert narrow[-1].startswith("left out for want of width: ")
+    assert narrow[-1].startswith("left out for want of width (--json has all): ")
     assert "test_loss" in wide[0] and "model.width" in wide[0] and len(wide) == 3
     assert "test_accuracy" in as_text(frame, 60, "test_accuracy").splitlines()[0]
 
