@@ -1,5 +1,5 @@
 """The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders
-and representations are estimated from measured updates."""
+and representations and representations are reckoned from measured updates."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/representations_resnet18": "an hour",
     "curvature/representations_vgg11": "20 minutes",
     "curvature/rescaling": "a second",
-    "curvature/representations_vgg11": "20 minutes, reckoned from a trial",
-    "curvature/representations_resnet18": "an hour, reckoned from a trial",
     "curvature/search": "40 minutes a method",
     "curvature/search_printed": "40 minutes a method, less where points diverge",
     "curvature/spectrum": "20 minutes",
