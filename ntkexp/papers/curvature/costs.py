@@ -1,5 +1,5 @@
 """The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders
-and representations and representations are reckoned from measured updates."""
+and representations are reckoned from measured updates."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/autoencoder_ra": "15 minutes a seed",
     "curvature/autoencoder_sgd": "4 minutes a seed",
     "curvature/drift": "2 minutes a seed",
-    "curvature/representations_resnet18": "an hour",
-    "curvature/representations_vgg11": "20 minutes",
+    "curvature/representations_resnet18": "an hour, reckoned from a trial",
+    "curvature/representations_vgg11": "20 minutes, reckoned from a trial",
     "curvature/rescaling": "a second",
     "curvature/search": "40 minutes a method",
     "curvature/search_printed": "40 minutes a method, less where points diverge",
