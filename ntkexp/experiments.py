@@ -55,6 +55,8 @@ def experiments() -> tuple[Experiment, ...]:
             command="study" if any(map(_chooses_a_study, _chain(config, by_name))) else "train",
             needs=any(map(_names_a_run, _chain(config, by_name))),
             figures=tuple(map(str, _first(config, "figures", by_name) or ())),
+            sweep=bool(swept_by_themselves()[config.name]),
+            stands_in_for=_first(config, "stands_in_for", by_name) or "",
         )
         for paper, config in _files()
     )
@@ -147,11 +149,20 @@ def _experiment(paper: str, config: DictConfig) -> Experiment:
 
 @cache
 def swept_by_themselves() -> dict[str, tuple[str, ...]]:
-    """Experiment -> the keys that its own file sweeps."""
-    return {
-        config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
-        for _, config in _files()
-    }
+    """Experiment -> the keys that it sweeps, of its own and of those it goes on from."""
+    by_name = {config.name: config for _, config in _files()}
+    return {config.name: tuple(_swept(config, by_name)) for _, config in _files()}
+
+
+def _swept(config: DictConfig, by_name: Mapping[str, DictConfig]) -> dict[str, Any]:
+    """`null` forgets what the experiments before it sweep."""
+    found: dict[str, Any] = {}
+    for one in reversed([*_chain(config, by_name)]):
+        whole: Any = OmegaConf.to_container(one)
+        sweeper = whole.get("hydra", {}).get("sweeper", {})
+        if "params" in sweeper:
+            found = {**found, **sweeper["params"]} if sweeper["params"] else {}
+    return found
 
 
 @cache
@@ -172,12 +183,14 @@ def axes(experiment: str) -> tuple[str, ...]:
 
 @cache
 def followers() -> dict[str, tuple[str, ...]]:
-    """Experiment -> keys to which its own file gives the value of what it sweeps, as `${key}`."""
+    """Experiment -> keys that have the value of what it sweeps, as `${key}`."""
+    by_name = {config.name: config for _, config in _files()}
     following = {}
     for _, config in _files():
         swept = {f"${{{key}}}" for key in axes(config.name)}
-        values = _flat(OmegaConf.to_container(config, resolve=False)) if swept else ()
-        following[config.name] = tuple(key for key, value in values if value in swept)
+        files = [*_chain(config, by_name)] if swept else []
+        values = (pair for file in files for pair in _flat(OmegaConf.to_container(file)))
+        following[config.name] = tuple(dict.fromkeys(k for k, value in values if value in swept))
     return following
 
 

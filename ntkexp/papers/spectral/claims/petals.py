@@ -28,6 +28,7 @@ SMOOTHNESS = ("spectral/smoothness", "spectral/neighbours")
 LOOKS, LATE_LOOKS = 4, 10
 FAR = 0.2
 # Octaves of k that a map of 2,048 points a side resolves.
+FIRST_TENTH = 25  # of the frequencies up to the last octave
 OCTAVES = ((32, 64), (64, 128), (128, 255))
 SMOOTH = 5  # neighbours from which on their maps are smooth
 Value = Callable[[pd.DataFrame, int], float]
@@ -220,11 +221,10 @@ def levels(radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame) -> d
 
 
 def ratio_at_low_frequencies(
-    radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame
+    radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame, most: int
 ) -> float:
     network, neighbours = zetas(radial_spectrum, neighbour_spectrum, "probability")
-    ratios = network / neighbours[1]
-    return float(gmean(ratios[ratios.index <= ratios.index.max() / 10]))
+    return float(gmean((network / neighbours[1]).loc[:most]))
 
 
 petals = sharing("spectral-fig38-", figure="3.8", experiments=("spectral/petals",))
@@ -349,11 +349,16 @@ CLAIMS = (
         "low",
         says="The network is as expressive as K = 1 at low radial frequency",
         paper="as expressive",
-        number="ζ over that of K = 1, geometric mean over the lowest tenth of k",
-        statistic=by(beside_neighbours)(ratio_at_low_frequencies),
+        number="ζ over that of K = 1, geometric mean over k = 1 to 25",
+        statistic=by(beside_neighbours)(ratio_at_low_frequencies, most=FIRST_TENTH),
         holds=between(0.8, 1.25),
         threshold="ours",
-        seen="the geometric mean took the place of the arithmetic one, 1.14; it holds by both",
+        seen="the geometric mean took the place of the arithmetic one, 1.14; it holds by both. k = "
+        "1 to 25 was the lowest tenth of the maps then",
         unit=times,
+        also=(
+            "k = 1 to 100",
+            by(beside_neighbours)(ratio_at_low_frequencies, most=4 * FIRST_TENTH),
+        ),
     ),
 )
