@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torch.autograd.graph import GradientEdge
 
     from ntkexp.objectives.base import Loss
+    from ntkexp.optim.update import WeightUpdate
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,24 @@ def recorded(model: nn.Module) -> Iterator[list[Passed]]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def observed_loss(
+    model: nn.Module,
+    update: WeightUpdate,
+    inputs: Tensor,
+    targets: Tensor,
+    objective: Loss,
+    step: int = 0,
+    seed: int = 0,
+) -> Tensor:
+    """The mean loss of a minibatch, whose forward the update has seen if it needs to."""
+    if not update.sees_forward:
+        return objective.losses(model(inputs), targets).mean()
+    with update.around_forward(model), recorded(model) as passed:
+        outputs = model(inputs)
+    update.on_forward(Forward(step, seed, model, inputs, outputs, targets, objective, passed))
+    return objective.losses(outputs, targets).mean()
 
 
 class ForwardObserver(Protocol):

@@ -7,14 +7,13 @@ ntkexp study -m +exp=curvature/search
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from omegaconf import MISSING
-from torch import Tensor, nn
+from torch import nn
 
 from ntkexp import models
 from ntkexp.data.base import Data
@@ -24,7 +23,7 @@ from ntkexp.models import Model
 from ntkexp.objectives import Objective
 from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.optim import Optimiser
-from ntkexp.optim.observer import Forward, recorded
+from ntkexp.optim.observer import observed_loss
 from ntkexp.options import SEED, count, each, option, positive, whole
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from ntkexp.seeds import generator
@@ -155,18 +154,7 @@ class Searching(SteppedWork):
     def _descend(self, update: int) -> float:
         train, network, of = self.dataset.train, self.networks["network"], self.updates["network"]
         x, y = self.batches_of_steps.take(update, train.inputs, train.targets)
-        with ExitStack() as stack:
-            passed = []
-            if of.sees_forward:
-                stack.enter_context(of.around_forward(network))
-                passed = stack.enter_context(recorded(network))
-            outputs: Tensor = network(x)
-        if of.sees_forward:
-            forward = Forward(
-                update, self.seed, network, x, outputs, y, self.objective, passed=passed
-            )
-            of.on_forward(forward)
-        loss = self.objective.losses(outputs, y).mean()
+        loss = observed_loss(network, of, x, y, self.objective, update, self.seed)
         try:
             loss.backward()  # type: ignore[no-untyped-call]
             of.compute()

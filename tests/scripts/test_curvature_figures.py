@@ -19,6 +19,8 @@ SEARCH = [
     *("study.model.width=40", "study.optim.batch_size=20", "study.epochs=1", "study.drawn=1"),
     *("study.rates=[0.01]", "study.dampings=[0.01]", "study.optim.epochs=1"),
 ]
+TIMED = ["study.batch_sizes=[10]", "study.rounds=1", "progress=false", "device=cpu"]
+VGG11 = [*SHORT, "model.base=2", "optim.batch_size=10", "optim.epochs=1", "probing.every=2"]
 SMALL = {
     "rescaling": [],
     "drift": [
@@ -29,6 +31,10 @@ SMALL = {
     **{f"autoencoder_{method}": [*AUTOENCODER, LOOKS[0]] for method in ("sgd", "adam")},
     "search": SEARCH,
     "amortised_kfac": [*AUTOENCODER, LOOKS[0], "optim.period=1"],
+    "autoencoder_seconds": [*TIMED, "study.model.width=40"],
+    "vgg11_seconds": [*TIMED, "study.model.base=2"],
+    **{f"vgg11_{name}": VGG11 for name in ("kfac", "ra", "sgd", "sgd_norm", "batches")},
+    **{f"vgg11_schedule_{name}": VGG11 for name in ("kfac", "ra")},
     "spectrum": [*AUTOENCODER, LOOKS[0], "probing.examples=20"],
 }
 FIGURES = {
@@ -37,8 +43,13 @@ FIGURES = {
     "fig43_autoencoder": (
         *(f"autoencoder_{method}" for method in ("kfac", "ekfac", "ra", "sgd", "adam")),
         "search",
+        "autoencoder_seconds",
     ),
-    "fig44_amortised": ("autoencoder_kfac", "amortised_kfac", "spectrum"),
+    "fig44_amortised": ("autoencoder_kfac", "amortised_kfac", "spectrum", "autoencoder_seconds"),
+    "fig45_vgg11": ("vgg11_kfac", "vgg11_ra", "vgg11_sgd", "vgg11_sgd_norm", "vgg11_seconds"),
+    "figa1_batches": ("vgg11_batches",),
+    "figa2_time": ("vgg11_batches", "vgg11_seconds"),
+    "figa4_schedule": ("vgg11_schedule_kfac", "vgg11_schedule_ra"),
 }
 
 

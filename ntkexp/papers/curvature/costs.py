@@ -1,5 +1,5 @@
-"""The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders
-and representations are reckoned from measured updates."""
+"""The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders,
+VGG11 and representations are reckoned from measured updates."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/autoencoder_ekfac": "16 minutes a seed",
     "curvature/autoencoder_kfac": "10 minutes a seed",
     "curvature/autoencoder_ra": "15 minutes a seed",
+    "curvature/autoencoder_seconds": "a minute",
     "curvature/autoencoder_sgd": "4 minutes a seed",
     "curvature/drift": "2 minutes a seed",
     "curvature/representations_resnet18": "an hour, reckoned from a trial",
@@ -23,5 +24,17 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/rescaling": "a second",
     "curvature/search": "40 minutes a method",
     "curvature/search_printed": "40 minutes a method, less where points diverge",
+    "curvature/search_vgg11": "10 minutes a method, EKFAC 25",
+    "curvature/search_vgg11_plain": "10 minutes a method, EKFAC 25",
     "curvature/spectrum": "20 minutes",
+    "curvature/vgg11_batches": "45 minutes for all nine",
+    "curvature/vgg11_ekfac": "45 minutes",
+    "curvature/vgg11_kfac": "20 minutes",
+    "curvature/vgg11_kfac_200": "20 minutes",
+    "curvature/vgg11_ra": "20 minutes",
+    "curvature/vgg11_schedule_kfac": "40 minutes",
+    "curvature/vgg11_schedule_ra": "40 minutes",
+    "curvature/vgg11_seconds": "3 minutes",
+    "curvature/vgg11_sgd": "16 minutes",
+    "curvature/vgg11_sgd_norm": "20 minutes",
 }

@@ -1,0 +1,45 @@
+"""Figure 4.5: a VGG11 of 16 channels on CIFAR-10 by KFAC, EKFAC, EKFAC-ra and SGD.
+
+a, training loss over epochs, b, over processor time (of updates alone, one thread, measured apart
+with all in turns), c, held-out error over epochs. Factors and basis are computed every 500 updates.
+Batches have 500 images, those of SGD and of one KFAC 200. The thesis takes the best rate and
+damping at every epoch; here one point of each method is trained, the best of a short search.
+"""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.curvature.claims.seconds import seconds_of
+from ntkexp.papers.curvature.claims.vgg11 import IMAGES, METHODS, SECONDS
+from ntkexp.scripts import drawing, runs
+
+FIGURE = "4.5"
+
+
+def make(options: drawing.Options) -> Figure:
+    *methods, seconds = options.experiments
+    trained = runs.chosen_of(methods, options.runs, ["evals"])
+    (timing, *_) = runs.needed(seconds, options.runs, ["update_seconds"])
+    figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
+    for (method, experiment), colour in zip(METHODS.items(), drawing.PALETTE, strict=False):
+        for record in trained:
+            if record.experiment != experiment:
+                continue
+            evals = record.tables["evals"]
+            evals = evals[evals["subset"] == "all"].sort_values("step")
+            train, test = (evals[evals["split"] == split] for split in ("train", "test"))
+            epochs = train["step"] * int(record.config["optim.batch_size"]) / IMAGES
+            minutes = seconds_of(record, timing.tables["update_seconds"]) / 60
+            axes[0].plot(epochs, train["loss"], color=colour, label=method)
+            axes[1].plot(minutes, train["loss"], color=colour)
+            axes[2].plot(epochs, 100 * (1 - test["accuracy"]), color=colour)
+    for panel, over in zip(axes, ("epoch", "minutes of a core", "epoch"), strict=True):
+        panel.set(xlabel=over, ylabel="training loss", yscale="log")
+    axes[2].set(ylabel="held-out error (%)", yscale="linear")
+    axes[0].legend()
+    drawing.letter_panels([*axes])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join([*METHODS.values(), SECONDS]), make, __name__)
