@@ -35,6 +35,11 @@ SMALL = {
     "vgg11_seconds": [*TIMED, "study.model.base=2"],
     **{f"vgg11_{name}": VGG11 for name in ("kfac", "ra", "sgd", "sgd_norm", "batches")},
     **{f"vgg11_schedule_{name}": VGG11 for name in ("kfac", "ra")},
+    "preconditioned_vgg11": [
+        *(*SHORT, "model.base=2", "optim.batch_size=10", "optim.steps=4"),
+        *("probing.steps=[0,4]", "scale=tiny"),
+    ],
+    "noise_ekfac": [*SHORT, "model.width=8", "optim.batch_size=10", "optim.steps=20"],
     "spectrum": [*AUTOENCODER, LOOKS[0], "probing.examples=20"],
 }
 FIGURES = {
@@ -47,6 +52,8 @@ FIGURES = {
     ),
     "fig44_amortised": ("autoencoder_kfac", "amortised_kfac", "spectrum", "autoencoder_seconds"),
     "fig45_vgg11": ("vgg11_kfac", "vgg11_ra", "vgg11_sgd", "vgg11_sgd_norm", "vgg11_seconds"),
+    "fig_divided_kernels": ("preconditioned_vgg11",),
+    "fig_damped_noise": ("noise_ekfac",),
     "figa1_batches": ("vgg11_batches",),
     "figa2_time": ("vgg11_batches", "vgg11_seconds"),
     "figa4_schedule": ("vgg11_schedule_kfac", "vgg11_schedule_ra"),

@@ -19,6 +19,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/autoencoder_seconds": "a minute",
     "curvature/autoencoder_sgd": "4 minutes a seed",
     "curvature/drift": "2 minutes a seed",
+    "curvature/noise_ekfac": "10 minutes for all nine",
+    "curvature/preconditioned_vgg11": "8 minutes",
     "curvature/representations_resnet18": "an hour, reckoned from a trial",
     "curvature/representations_vgg11": "20 minutes, reckoned from a trial",
     "curvature/rescaling": "a second",
