@@ -73,11 +73,9 @@ class UpdateSeconds(Study):
     )
     rounds: int = option(7, count("rounds"), "updates of each kind")
 
-    def check(self, config: Any = None) -> None:
+    def work(self, place: Place) -> Timing:
         if not isinstance(self.optim, Kfac):
             raise UserError(f"study.optim={self.optim.name}: expected kfac")
-
-    def work(self, place: Place) -> Timing:
         return Timing(self, place)
 
 

@@ -90,7 +90,7 @@ def test_every_study_has_a_figure() -> None:
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
                    "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
-    curvature = {"rescaling", "search"}
+    curvature = {"rescaling", "search", "update_seconds"}
     assert {*FIGURES} | elsewhere | spectral | information | curvature == set(studies.names())
 
 

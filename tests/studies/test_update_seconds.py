@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from ntkexp.config import StudyConfig
 from ntkexp.errors import UserError
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.optim.kfac import Kfac
@@ -17,6 +18,7 @@ from ntkexp.optim.sgd import Sgd
 from ntkexp.papers.curvature.claims.seconds import seconds_of
 from ntkexp.results.record import Record
 from ntkexp.studies.update_seconds import UpdateSeconds
+from ntkexp.training.place import Place
 from tests.tiny_runs import table, train
 
 KFAC = ("kron", "batch", "running")
@@ -39,7 +41,7 @@ def test_every_optimiser_makes_every_kind_of_update_once_a_round(tmp_path: Path)
 
 def test_an_optimiser_without_second_moments_is_refused() -> None:
     with pytest.raises(UserError, match=r"study\.optim=sgd: expected kfac"):
-        UpdateSeconds(optim=Sgd()).check()
+        UpdateSeconds(optim=Sgd()).work(Place(StudyConfig(), torch.device("cpu")))
 
 
 def test_the_forward_is_shown_to_the_optimisers_that_need_it() -> None:
