@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 class Init(StrEnum):
     """kaiming: normal weights (fan-in, ReLU gain), zero biases. lecun: normal weights of variance
-    1 / fan_in, zero biases. default: PyTorch's own."""
+    1 / fan_in, zero biases. residual: kaiming, for residual networks without norms. default:
+    PyTorch's own."""
 
     kaiming = "kaiming"
     lecun = "lecun"
+    residual = "residual"
     default = "default"
 
 

@@ -2,7 +2,7 @@
 
 ntkexp train +exp=resnet18_cifar10 model.norm=none
 
-ResNet20 (ntkexp/models/resnet20.py) has other stages of the same blocks.
+ResNet20 and ResNet34, in files of their own, have other stages of the same blocks.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Resnet18(Model):
     size_key: ClassVar[str] = "base"
     least_side: ClassVar[int] = 1
     stages: ClassVar[tuple[int, ...]] = (1, 2, 4, 8)  # channels, over base
-    blocks: ClassVar[int] = 2  # of a stage
+    blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of the stages
 
     base: int = option(64, count("channels"), "channels of the first stage")
     norm: Norm = option(Norm.batch, about="batch or group normalisation, or biases instead")
@@ -140,9 +140,11 @@ class ResNet(nn.Module):
         self.norm1 = _norm(base, norm)
         self.relu1 = MODULES[config.activation]()
         channels = base
-        for number, wider in enumerate(config.stages, 1):
+        stages = zip(config.stages, config.blocks, strict=True)
+        for number, (wider, blocks) in enumerate(stages, 1):
             stride = 1 if number == 1 else 2
-            self.add_module(f"stage{number}", _stage(channels, wider * base, stride, config))
+            stage = _stage(channels, wider * base, stride, blocks, config)
+            self.add_module(f"stage{number}", stage)
             channels = wider * base
         self.stages = len(config.stages)
         self.pool = nn.AdaptiveAvgPool2d(1)
@@ -167,9 +169,11 @@ def _norm(channels: int, norm: Norm) -> nn.Module:
     return nn.BatchNorm2d(channels) if norm is Norm.batch else nn.Identity()
 
 
-def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn.Sequential:
+def _stage(
+    channels_in: int, channels: int, stride: int, blocks: int, config: Resnet18
+) -> nn.Sequential:
     stage = nn.Sequential()
-    for index in range(1, config.blocks + 1):
+    for index in range(1, blocks + 1):
         block = Block(
             channels_in, channels, stride, config.norm, config.shortcut_bias, config.activation
         )

@@ -24,6 +24,6 @@ class Resnet20(Resnet18):
     """
 
     stages: ClassVar = (1, 2, 4)
-    blocks: ClassVar = 3
+    blocks: ClassVar = (3, 3, 3)
 
     base: int = option(16, count("channels"), "channels of the first stage")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Literal
 
 import torch
@@ -20,6 +22,9 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
 
     kaiming: W ~ N(0, 2 / fan_in), b = 0 (He et al. 2015, https://arxiv.org/abs/1502.01852).
     lecun: W ~ N(0, 1 / fan_in), b = 0 (LeCun et al. 1998, "Efficient BackProp").
+    residual: kaiming, but W ~ N(0, 1 / fan_in) where no activation comes before, in the first layer
+    and in shortcuts, and N(0, 0.2 / fan_in) in the last convolution of a block (George's thesis,
+    A.3).
     default: what PyTorch's constructors left, W and b ~ U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
     Zero biases make a ReLU network positively homogeneous; Figures 1 and 8 need `default`.
 
@@ -30,12 +35,24 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
     """
     if init is Init.default:
         return
-    gain: Literal["relu", "linear"] = "relu" if init is Init.kaiming else "linear"
-    for module in model.modules():
+    gain: Literal["relu", "linear"] = "linear" if init is Init.lecun else "relu"
+    first = True
+    for name, module in model.named_modules():
         if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
             nn.init.kaiming_normal_(module.weight, nonlinearity=gain, generator=generator)
+            if init is Init.residual:
+                with torch.no_grad():
+                    module.weight.mul_(_residual_factor(name, first))
+            first = False
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+
+
+def _residual_factor(name: str, first: bool) -> float:
+    """What weights have instead of those of kaiming."""
+    if first or name.endswith(".shortcut"):
+        return math.sqrt(1 / 2)
+    return math.sqrt(1 / 10) if re.search(r"block\d+\.conv2$", name) else 1.0
 
 
 def start_from(model: nn.Module, source: StartFrom) -> None:

@@ -22,6 +22,7 @@ from ntkexp import models
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
 from ntkexp.models import Model
+from ntkexp.models.resnet18 import Norm
 from ntkexp.objectives import Objective
 from ntkexp.optim.adam import Adam
 from ntkexp.optim.base import Optimiser
@@ -100,12 +101,13 @@ class Timing(SteppedWork):
 
     def _made(self) -> list[tuple[str, nn.Module, WeightUpdate]]:
         study, plain = self.study, self.study.model
-        normed = "batch_norm" in {field.name for field in fields(plain)}
+        options = {field.name for field in fields(plain)}
         moments: list[dict[str, Any]] = [{"second": second} for second in Second]
         of_kfac = {str(one["second"]): replace(study.optim, **one) for one in moments}
         wanted = [(name, plain, optim) for name, optim in (BASELINES | of_kfac).items()]
-        if normed:
-            batch_norm = replace(plain, **dict[str, Any](batch_norm=True))
+        norms: dict[str, Any] = {"batch_norm": True, "norm": Norm.batch}
+        if normed := {key: value for key, value in norms.items() if key in options}:
+            batch_norm = replace(plain, **normed)
             wanted += [(name + NORMED, batch_norm, optim) for name, optim in BASELINES.items()]
         made = []
         for name, model, optim in wanted:

@@ -8,6 +8,8 @@ damping at every epoch; here one point of each method is trained, the best of a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from matplotlib.figure import Figure
 
 from ntkexp.papers.curvature.claims.seconds import seconds_of
@@ -18,11 +20,15 @@ FIGURE = "4.5"
 
 
 def make(options: drawing.Options) -> Figure:
+    return draw(options, METHODS)
+
+
+def draw(options: drawing.Options, named: Mapping[str, str]) -> Figure:
     *methods, seconds = options.experiments
     trained = runs.chosen_of(methods, options.runs, ["evals"])
     (timing, *_) = runs.needed(seconds, options.runs, ["update_seconds"])
     figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
-    for (method, experiment), colour in zip(METHODS.items(), drawing.PALETTE, strict=False):
+    for (method, experiment), colour in zip(named.items(), drawing.PALETTE, strict=False):
         for record in trained:
             if record.experiment != experiment:
                 continue

@@ -17,6 +17,7 @@ from ntkexp.models.base import Init, Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Block, Norm, ResidualScale, Resnet18
 from ntkexp.models.resnet20 import Resnet20
+from ntkexp.models.resnet34 import Resnet34
 from ntkexp.models.vgg import Vgg
 from ntkexp.models.weights import start_from
 from ntkexp.references import StartFrom
@@ -238,6 +239,16 @@ def test_weights_are_normal_with_a_variance_over_fan_in(init: Init, variance: in
         assert scaled.abs().max() > 2.5  # a uniform law would end at sqrt(3)
         assert layer.bias is not None
         assert not layer.bias.any()
+
+
+def test_residual_weights_are_small_where_a_block_ends_and_no_activation_comes_before() -> None:
+    model = build(Resnet34(base=16, norm=Norm.none, init=Init.residual), CIFAR, 10, seed=0)
+    expected = {"conv1": 1, "stage1.block1.conv1": 2, "stage1.block1.conv2": 0.2,
+                "stage2.block1.shortcut": 1, "stage4.block3.conv2": 0.2, "fc": 2}  # fmt: skip
+    for name, variance in expected.items():
+        weight = model.get_submodule(name).get_parameter("weight").detach()
+        scaled = weight / math.sqrt(variance / weight[0].numel())
+        assert scaled.std().item() == pytest.approx(1, abs=5 / math.sqrt(2 * scaled.numel())), name
 
 
 def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:

@@ -34,6 +34,8 @@ SMALL = {
     "autoencoder_seconds": [*TIMED, "study.model.width=40"],
     "vgg11_seconds": [*TIMED, "study.model.base=2"],
     **{f"vgg11_{name}": VGG11 for name in ("kfac", "ra", "sgd", "sgd_norm", "batches")},
+    **{f"resnet34_{name}": VGG11 for name in ("kfac", "ra", "sgd_norm")},
+    "resnet34_seconds": [*TIMED, "study.model.base=2"],
     **{f"vgg11_schedule_{name}": VGG11 for name in ("kfac", "ra")},
     "preconditioned_vgg11": [
         *(*SHORT, "model.base=2", "optim.batch_size=10", "optim.steps=4"),
@@ -54,6 +56,7 @@ FIGURES = {
     "fig45_vgg11": ("vgg11_kfac", "vgg11_ra", "vgg11_sgd", "vgg11_sgd_norm", "vgg11_seconds"),
     "fig_divided_kernels": ("preconditioned_vgg11",),
     "fig_damped_noise": ("noise_ekfac",),
+    "fig46_resnet34": ("resnet34_kfac", "resnet34_ra", "resnet34_sgd_norm", "resnet34_seconds"),
     "figa1_batches": ("vgg11_batches",),
     "figa2_time": ("vgg11_batches", "vgg11_seconds"),
     "figa4_schedule": ("vgg11_schedule_kfac", "vgg11_schedule_ra"),

@@ -1,5 +1,5 @@
-"""Every claim over seconds, and on VGG11, holds with tables that show it and fails with those that
-do not."""
+"""Every claim over seconds, on VGG11 and on ResNet34 holds with tables that show it, and fails with
+those that do not."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.curvature.claims import seconds, vgg11
+from ntkexp.experiments import stand_ins
+from ntkexp.papers.curvature.claims import resnet34, seconds, vgg11
 from ntkexp.papers.curvature.claims.seconds import sooner
 from ntkexp.papers.curvature.claims.vgg11 import by_epoch
 from ntkexp.results.record import Record
 from tests.papers.made import record, rows
 
-LEDGER = {claim.id: claim for claim in (*seconds.CLAIMS, *vgg11.CLAIMS)}
+LEDGER = {claim.id: claim for claim in (*seconds.CLAIMS, *vgg11.CLAIMS, *resnet34.CLAIMS)}
 KFAC = {"optim.name": "kfac", "optim.period": 500}
 SECOND = {"kfac": "kron", "ekfac": "batch", "ra": "running"}
 COSTS = {"sgd": 1.0, "sgd_batch_norm": 1.1, "adam_batch_norm": 1.1}
@@ -73,9 +74,9 @@ def of_autoencoder(name: str, holds: bool) -> list[Record]:
     ]
 
 
-def of_vgg11(name: str, holds: bool, late: bool) -> list[Record]:
-    experiment, method = f"curvature/{name}", name.removeprefix("vgg11_")
-    if name == "vgg11_seconds":
+def of_network(name: str, holds: bool, late: bool) -> list[Record]:
+    experiment, method = f"curvature/{name}", name.removeprefix("vgg11_").removeprefix("resnet34_")
+    if method == "seconds":
         return [record(experiment, {"update_seconds": timing([200, 500, 1000])})]
     if name.startswith("search"):
         better = 0.9 if name.endswith("plain") != holds else 1.1
@@ -118,7 +119,9 @@ def of_vgg11(name: str, holds: bool, late: bool) -> list[Record]:
 def records(experiment: str, holds: bool, late: bool) -> list[Record]:
     """`late`: where claims fail, KFAC with small batches is behind all, and else before all."""
     name = experiment.removeprefix("curvature/")
-    return of_vgg11(name, holds, late) if "vgg11" in name else of_autoencoder(name, holds)
+    if "vgg11" in name or "resnet34" in name:
+        return of_network(name, holds, late)
+    return of_autoencoder(name, holds)
 
 
 @pytest.mark.parametrize("name", LEDGER)
@@ -128,6 +131,11 @@ def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> No
     found = judge(claim, [run for one in claim.experiments for run in records(one, holds, late)])
     assert found.verdict is (Verdict.holds if holds else Verdict.fails), found.measured
     assert found.missing == ()
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_what_is_judged_together_is_of_one_scale(name: str) -> None:
+    assert len({stand_ins().get(one, "") for one in LEDGER[name].experiments}) == 1
 
 
 def test_who_never_reaches_a_loss_takes_for_ever() -> None:
