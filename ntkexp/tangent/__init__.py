@@ -15,7 +15,6 @@ from ntkexp.tangent.tangent_features import (
     tangent_kernel,
     tangent_kernels,
 )
-from ntkexp.tangent.tiles import tangent_kernel_tiles
 from ntkexp.tangent.trace import SharedForward, tangent_trace
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "tangent_blocks",
     "tangent_diagonal",
     "tangent_kernel",
-    "tangent_kernel_tiles",
     "tangent_kernels",
     "tangent_operator",
     "tangent_trace",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.machine import on_gpu
+from ntkexp.progress import track
 from ntkexp.tangent.batch import Batch, check_finite
 from ntkexp.tangent.factors import Direct, Factor, Outer, Tied, near_bytes
 from ntkexp.tangent.features import CheckedFeatures, Features, Summed, layer_of
@@ -122,11 +123,11 @@ class KernelBuilder:
     def _blockwise(self, batch: Batch, ranges: list[slice]) -> TangentKernel:
         """The lower half of a kernel, block by block; features are computed for each pair."""
         kernel: TangentKernel | None = None
-        for index, rows in enumerate(ranges):
+        for index, rows in enumerate(track(ranges, "tangent kernel")):
             left = self.features.of(batch[rows])
             kernel = kernel or self._empty(len(batch), len(batch), left)
             self._add(kernel, left, None, rows, rows)
-            for columns in ranges[:index]:
+            for columns in track(ranges[:index], "tangent kernel"):
                 right = self.features.of(batch[columns])
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
@@ -147,7 +148,7 @@ class KernelBuilder:
         for rows in cut(len(batch), size):
             left = self.features.of(batch[rows])
             result = result or self._empty(len(batch), len(other), left)
-            for columns in cut(len(other), size):
+            for columns in track(cut(len(other), size), "tangent kernel"):
                 self._add(result, left, self.features.of(other[columns]), rows, columns)
         assert result is not None
         return self._finished(result)

@@ -56,7 +56,7 @@ def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> 
         raise UserError(
             f"a kernel of {rows:,} x {columns:,} numbers{extra} takes {needed / 2**30:,.1f} GiB of "
             f"memory, there are {free / 2**30:.1f}: layers=False leaves out the layers, outputs= "
-            "takes fewer outputs, tangent_kernel_tiles writes it to a file"
+            "takes fewer outputs"
         )
 
 

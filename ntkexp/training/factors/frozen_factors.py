@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from ntkexp.data import Split
 from ntkexp.objectives.evaluate import outputs_of
+from ntkexp.tangent.digest import description
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.stored_factors import StoredFactors
-from ntkexp.tangent.tiles import description
 
 
 class FrozenFactors:

@@ -15,10 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data import Split
+from ntkexp.errors import UserError
 from ntkexp.objectives.evaluate import outputs_of
-from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
+from ntkexp.tangent import TangentFeatures, tangent_kernel
+from ntkexp.tangent.digest import description
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.tiles import description
+from ntkexp.training.function_space.row_file import Array, write_symmetric
+
+# Rounding differs with the other examples of a batch, and a ReLU may open in one and not the other.
+AGREEMENT = 5e-3
 
 
 class FrozenKernels:
@@ -61,11 +66,10 @@ class FrozenKernels:
 
 
 class KernelsOnDisk(FrozenKernels):
-    """Frozen kernels, that of the training examples in a file of `folder`, written tile by tile.
+    """Frozen kernels, that of the training examples in a file of `folder` (row_file.py).
 
-    Memory holds as much of the file as is free. A second process that needs the same kernel goes on
-    with the tiles that are there. The file is named after architecture, weights and examples, and
-    it stays: runs that differ in labels or rates read the same one.
+    Memory holds as much of the file as is free. The file is named after architecture, weights and
+    examples, and it stays: runs that differ in labels or rates read the same one.
     """
 
     on_disk = True
@@ -87,10 +91,31 @@ class KernelsOnDisk(FrozenKernels):
     @cached_property
     def train(self) -> Tensor:
         print(f"the kernel of the training examples is in {self.file}", file=sys.stderr)
-        inputs = self._inputs["train"]
-        tangent_kernel_tiles(self.network, inputs, self.file, progress=self.progress)
+        inputs, features = self._inputs["train"], TangentFeatures(self.network)
+        ends = features.kernel(inputs[[0, -1]], layers=False)
+        k, dtype = ends.outputs, str(ends.gram.dtype).removeprefix("torch.")
+
+        def right_part(rows: slice) -> Array:
+            first, last = rows.start // k, rows.stop // k
+            kernel = features.kernel(inputs[first:last], inputs[first:], layers=False)
+            return kernel.gram.numpy()
+
+        write_symmetric(
+            self.file, len(inputs) * k, dtype, right_part, multiple=k, shown=self.progress
+        )
         # PyTorch takes no read-only array without a warning; a private map never changes the file.
-        return torch.from_numpy(np.load(self.file, mmap_mode="c"))
+        kernel = torch.from_numpy(np.load(self.file, mmap_mode="c"))
+        self._refuse_other_code(kernel, ends.gram)
+        return kernel
+
+    def _refuse_other_code(self, kernel: Tensor, ends: Tensor) -> None:
+        """The name tells other weights and examples; other code of the network shows in the entries
+        of the first and the last example, which are computed anew."""
+        half = len(ends) // 2
+        places = torch.cat([torch.arange(half), torch.arange(len(kernel) - half, len(kernel))])
+        kept = kernel[places][:, places]
+        if (kept - ends).abs().max() > AGREEMENT * ends.abs().max():
+            raise UserError(f"{self.file}: is the kernel of another function; remove it")
 
     def expect(self, examples: Tensor) -> None:
         """Ask the system to read all of these rows at once; otherwise each would be waited for

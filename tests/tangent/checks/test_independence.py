@@ -15,7 +15,6 @@ from ntkexp.tangent import (
     SharedForward,
     layer_factors,
     tangent_kernel,
-    tangent_kernel_tiles,
     tangent_kernels,
     tangent_trace,
 )
@@ -242,14 +241,6 @@ def test_what_cannot_be_computed_in_float64_is_warned_of_where_rounding_may_expl
         tangent_kernel(Single(1e-4), inputs)
     with pytest.raises(UserError, match="couples the examples"):
         tangent_kernel(Single(0.1), inputs)
-
-
-def test_tiles_are_checked(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    model, inputs = coupled(COUPLINGS["the next example"], torch.float32, False), torch.randn(4, 3)
-    with pytest.raises(UserError, match="couples the examples"):
-        tangent_kernel_tiles(model, inputs, tmp_path / "a.npy", progress=False)
-    tiles = tangent_kernel_tiles(model, inputs, tmp_path / "b.npy", progress=False, check=False)
-    assert tiles.shape == (8, 8)
 
 
 @pytest.mark.parametrize("n", [3, 4, 9, 32])

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles, tangent_trace
+from ntkexp.tangent import tangent_kernel, tangent_trace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 
@@ -91,7 +91,7 @@ def own_class_truth(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
     return rows[mine][:, mine]
 
 
-def test_labels_by_index_in_blocks_tiles_and_cross_kernels(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_labels_by_index_in_blocks_and_cross_kernels() -> None:
     model, inputs, labels = classifier()
     truth = own_class_truth(model, inputs, labels)
 
@@ -103,12 +103,6 @@ def test_labels_by_index_in_blocks_tiles_and_cross_kernels(tmp_path) -> None:  #
     assert len(small.plan.steps) > 10 and distance(small.gram, truth) < 1e-12
     cross = tangent_kernel(model, inputs[:4], inputs[4:], outputs=own).gram
     assert distance(cross, truth[:4, 4:]) < 1e-12
-    for tile in (3, 11):
-        path = tmp_path / f"{tile}.npy"
-        tiles = tangent_kernel_tiles(
-            model, inputs, path, outputs=own, examples_per_tile=tile, progress=False
-        )
-        assert distance(torch.from_numpy(tiles.copy()), truth) < 1e-12
     assert torch.isclose(tangent_trace(model, inputs, outputs=own), truth.trace())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +13,8 @@ from omegaconf import OmegaConf
 
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.tangent import tiles
 from ntkexp.training import experiment
-from ntkexp.training.function_space import routes
+from ntkexp.training.function_space import frozen_kernels, routes, row_file
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import assert_agree, assert_same_files, composed, prepared, table, train
 from tests.training.function_space.test_function_space import (
@@ -28,8 +29,8 @@ ON_DISK = "transform.route=disk"
 
 
 @pytest.fixture(autouse=True)
-def several_tiles(monkeypatch: pytest.MonkeyPatch, made_images: None) -> None:
-    monkeypatch.setattr(tiles, "MOST_EXAMPLES", 15)
+def several_blocks(monkeypatch: pytest.MonkeyPatch, made_images: None) -> None:
+    monkeypatch.setattr(row_file, "BLOCK_BYTES", 2**16)
 
 
 @pytest.mark.parametrize("case", ["full batch", "from zero", "one logit"])
@@ -75,26 +76,33 @@ def test_it_goes_on_where_it_was_cut_short_and_by_its_route(stop_at: int, tmp_pa
 def test_a_kernel_that_was_cut_short_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    computed = []
-    block = tiles._Tiles.block
+    blocks, most = [0], 4
 
-    def counted(self: tiles._Tiles, row: int, column: int) -> np.ndarray:
-        if len(computed) == 4:
+    def counting(opened: int) -> None:
+        os.fsync(opened)
+        blocks[-1] += 1
+        if blocks[-1] == most:
             raise KeyboardInterrupt
-        computed.append((row, column))
-        return block(self, row, column)  # type: ignore[return-value]
 
-    monkeypatch.setattr(tiles._Tiles, "block", counted)
+    monkeypatch.setattr(row_file, "os", SimpleNamespace(fsync=counting, fstat=os.fstat))
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "cut", *WORDS, ON_DISK)
     assert not kernels(tmp_path / "cut")
-    first, computed[:] = list(computed), []
-    monkeypatch.setattr(tiles._Tiles, "block", lambda *at: (computed.append(at[1:]), block(*at))[1])
+    blocks, most = [0], 1000
     cut = train(tmp_path / "cut", *WORDS, ON_DISK)
-    assert computed and not set(first) & set(computed)
-    monkeypatch.setattr(tiles._Tiles, "block", block)
+    blocks.append(0)
     whole = train(tmp_path / "whole", *WORDS, ON_DISK)
+    assert blocks[0] == blocks[1] - 3 > 1
     assert (cut / "steps.parquet").read_bytes() == (whole / "steps.parquet").read_bytes()
+
+
+def test_a_kernel_of_other_code_is_refused(tmp_path: Path) -> None:
+    train(tmp_path, *WORDS, ON_DISK)
+    [file] = kernels(tmp_path)
+    np.save(file, 2 * np.load(file))
+    frozen_kernels._IN_MEMORY.clear()
+    with pytest.raises(UserError, match=rf"{file.name}: is the kernel of another function"):
+        train(tmp_path, *WORDS, ON_DISK, "optim.lr=0.02")
 
 
 def test_many_at_once_share_the_kernels_on_disk(tmp_path: Path) -> None:
