@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ntkexp.results.folders import runs
+    from ntkexp.results.kernel_blocks import kernel
     from ntkexp.results.reading import finished, load, read
     from ntkexp.results.record import Record
     from ntkexp.results.status import read_status
     from ntkexp.results.store import Run
     from ntkexp.results.table import Table
 
-__all__ = ["Record", "Run", "Table", "finished", "load", "read", "read_status", "runs"]
+__all__ = ["Record", "Run", "Table", "finished", "kernel", "load", "read", "read_status", "runs"]
 
 HOMES = {
     "Record": "record",
     "Run": "store",
     "Table": "table",
     "finished": "reading",
+    "kernel": "kernel_blocks",
     "load": "reading",
     "read": "reading",
     "read_status": "status",

@@ -35,9 +35,9 @@ from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Found, Study
 from ntkexp.tangent import tangent_kernel
-from ntkexp.tangent.krylov import Pairs, leading_pairs
+from ntkexp.tangent.krylov import Pairs, block_and_basis, leading_eigenpairs
+from ntkexp.tangent.row_blocks import ROWS, RowBlocks, triangle_bytes
 from ntkexp.tangent.stored_factors import StoredFactors
-from ntkexp.tangent.triangle import ROWS, Triangle, triangle_bytes
 
 EIGENPAIRS = Table(
     "eigenpairs",
@@ -50,8 +50,6 @@ EIGENPAIRS = Table(
 )
 # So many images, and all eigenpairs are computed: 1.2 GB a matrix, and two minutes of a core.
 DENSE = 12_000
-# The Krylov space has so many vectors for each eigenpair, and so many at a time.
-BASIS, BLOCK = 3.2, 0.1
 
 
 @dataclass
@@ -109,8 +107,7 @@ class Eigenpairs(Study):
             exact = copy.deepcopy(network).double()
             gram = tangent_kernel(exact, inputs.double(), layers=False).gram
             return dense(gram, min(self.count, examples))
-        block = max(1, round(BLOCK * self.count))
-        basis = round(BASIS * self.count / block) * block
+        _, basis = block_and_basis(examples, self.count)
         # The basis and the eigenvectors; the gradients are gone by then, and take less.
         needed = triangle_bytes(examples, 4) + 4 * examples * (basis + 2 * self.count)
         refuse_beyond(
@@ -119,9 +116,8 @@ class Eigenpairs(Study):
             needed,
             available_bytes(),
         )
-        kernel = Triangle(StoredFactors.of(network, inputs))
-        first = torch.randn(examples, block, generator=generator(self.seed, "krylov"))
-        return leading_pairs(kernel.__matmul__, first, self.count, basis)
+        kernel = RowBlocks.triangle(StoredFactors.of(network, inputs))
+        return leading_eigenpairs(kernel, self.count, generator(self.seed, "krylov"))
 
 
 def dense(kernel: Tensor, count: int) -> Pairs:

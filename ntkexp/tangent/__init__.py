@@ -8,7 +8,9 @@ from ntkexp.tangent.diagonal import summed_kernel, tangent_blocks, tangent_diago
 from ntkexp.tangent.factors import Direct, Factor, Outer, Tied
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel
+from ntkexp.tangent.krylov import leading_eigenpairs
 from ntkexp.tangent.products import pull_back, push_forward, tangent_operator
+from ntkexp.tangent.ridge import ridge_regression
 from ntkexp.tangent.tangent_features import (
     TangentFeatures,
     layer_factors,
@@ -29,8 +31,10 @@ __all__ = [
     "Tied",
     "average_features",
     "layer_factors",
+    "leading_eigenpairs",
     "pull_back",
     "push_forward",
+    "ridge_regression",
     "summed_kernel",
     "tangent_blocks",
     "tangent_diagonal",

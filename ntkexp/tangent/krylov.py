@@ -15,12 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
+
+# The Krylov space has so many vectors for each eigenpair, so many more at least, and a share of the
+# pairs at a time.
+BASIS, FURTHER, BLOCK = 3.2, 50, 0.1
+
+
+class Matrix(Protocol):
+    """A square matrix that is known by its products, such as a tensor."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+    def __matmul__(self, x: Tensor, /) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,29 @@ class Pairs:
     values: Tensor
     vectors: Tensor
     residuals: Tensor
+
+
+def leading_eigenpairs(
+    matrix: Matrix, count: int, generator: torch.Generator | None = None
+) -> Pairs:
+    """The `count` leading eigenpairs; what `generator` draws is where it begins.
+
+    >>> pairs = leading_eigenpairs(torch.diag(torch.arange(1.0, 101.0)), count=2)
+    >>> [round(value, 3) for value in pairs.values.tolist()]
+    [100.0, 99.0]
+    """
+    size = matrix.shape[0]
+    block, basis = block_and_basis(size, count)
+    draws = generator or torch.Generator().manual_seed(0)
+    first = torch.randn(size, block, generator=draws, dtype=matrix.dtype)
+    return leading_pairs(matrix.__matmul__, first, count, basis)
+
+
+def block_and_basis(size: int, count: int) -> tuple[int, int]:
+    """How many vectors are multiplied at a time, and all in all."""
+    block = max(1, round(BLOCK * count))
+    wanted = max(round(BASIS * count / block), -(-(count + FURTHER) // block))
+    return block, min(wanted, size // block) * block
 
 
 def leading_pairs(

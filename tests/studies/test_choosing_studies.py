@@ -59,7 +59,7 @@ def test_every_study_has_an_experiment_that_names_its_command(name: str) -> None
         ({"name": "local_bias", "lr": -1.0}, "study.lr=-1.0: expected a number above 0"),
         ({"name": "linear_modes", "features": 10}, "study.features=10: at least the study.n=20"),
         ({"name": "linear_modes", "n": "many"}, "study.n: .*many"),
-        ({"name": "kernel_trick"}, "study.name=kernel_trick: no such study; there are"),
+        ({"name": "tricks"}, "study.name=tricks: no such study; there are"),
     ],
 )
 def test_what_makes_no_sense_is_one_line_naming_the_key(options: dict[str, Any], told: str) -> None:

@@ -12,8 +12,8 @@ from ntkexp.errors import UserError
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.tangent.krylov import leading_pairs
+from ntkexp.tangent.row_blocks import RowBlocks
 from ntkexp.tangent.stored_factors import StoredFactors
-from ntkexp.tangent.triangle import Triangle
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,9 @@ def test_float32_pairs_are_those_of_float64(stored: tuple[StoredFactors, StoredF
     """The bars of the whole work: residuals, eigenvalues, and the labels that vectors make."""
     single, double = stored
     count = 100
-    pairs = leading_pairs(Triangle(single, rows=500).__matmul__, start(10), count, basis=400)
+    pairs = leading_pairs(
+        RowBlocks.triangle(single, rows=500).__matmul__, start(10), count, basis=400
+    )
     assert (pairs.residuals <= 1e-4 * pairs.values).all()
     everyone = slice(0, 1200)
     gram = double.gram(everyone, everyone)
@@ -53,7 +55,7 @@ def test_float32_pairs_are_those_of_float64(stored: tuple[StoredFactors, StoredF
 
 def test_scipy_finds_the_same(stored: tuple[StoredFactors, StoredFactors]) -> None:
     single, _ = stored
-    pairs = leading_pairs(Triangle(single).__matmul__, start(10), 50, basis=300)
+    pairs = leading_pairs(RowBlocks.triangle(single).__matmul__, start(10), 50, basis=300)
     gram = single.gram(slice(0, 1200), slice(0, 1200)).double().numpy()
     expected = eigsh(gram, 50, v0=np.ones(1200))[0][::-1]
     np.testing.assert_allclose(pairs.values, expected, rtol=1e-5)
@@ -63,7 +65,7 @@ def test_the_vectors_are_orthonormal_in_float32(
     stored: tuple[StoredFactors, StoredFactors],
 ) -> None:
     single, _ = stored
-    pairs = leading_pairs(Triangle(single).__matmul__, start(10), 100, basis=400)
+    pairs = leading_pairs(RowBlocks.triangle(single).__matmul__, start(10), 100, basis=400)
     off = pairs.vectors.t() @ pairs.vectors - torch.eye(100)
     assert off.abs().max() < 5e-6
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import stored_factors
+from ntkexp.tangent.row_blocks import RowBlocks, triangle_bytes
 from ntkexp.tangent.stored_factors import StoredFactors
-from ntkexp.tangent.triangle import Triangle, triangle_bytes
 from tests.tangent.dense_jacobian import jacobian
 
 
@@ -115,7 +115,7 @@ def test_the_triangle_is_the_kernel(case: tuple[StoredFactors, dict[str, Tensor]
     stored, dense = case
     x = torch.randn(11, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     for rows in (1, 4, 20):
-        triangle = Triangle(stored, rows=rows)
+        triangle = RowBlocks.triangle(stored, rows=rows)
         torch.testing.assert_close(triangle @ x, kernel_of(dense) @ x)
         assert sum(block.nbytes for _, block in triangle.blocks) == triangle_bytes(11, 8, rows)
 
