@@ -7,13 +7,15 @@ ntkexp study +exp=linearised/pairs_mlp
 
 on training and test images together, n of them (Ortiz-Jimenez et al. 2021, section 2). Up to
 DENSE images all eigenpairs are computed in float64 and the leading ones kept; of more, block Krylov
-iteration finds them from the kernel's lower triangle (ntkexp/tangent/krylov.py), in memory alone: a
-run that is stopped begins again.
+iteration finds them from the kernel's lower triangle (ntkexp/tangent/krylov.py), or from the
+gradients where that takes less or memory does not hold the triangle. All is in memory alone: a run
+that is stopped begins again.
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -34,8 +36,8 @@ from ntkexp.options import FOR_ALL, SEED, count, one_of, option
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Found, Study
-from ntkexp.tangent import tangent_kernel
-from ntkexp.tangent.krylov import Pairs, block_and_basis, leading_eigenpairs
+from ntkexp.tangent import TangentFeatures, tangent_kernel
+from ntkexp.tangent.krylov import Matrix, Pairs, block_and_basis, leading_eigenpairs
 from ntkexp.tangent.row_blocks import ROWS, RowBlocks, triangle_bytes
 from ntkexp.tangent.stored_factors import StoredFactors
 
@@ -107,16 +109,26 @@ class Eigenpairs(Study):
             exact = copy.deepcopy(network).double()
             gram = tangent_kernel(exact, inputs.double(), layers=False).gram
             return dense(gram, min(self.count, examples))
-        _, basis = block_and_basis(examples, self.count)
         # The basis and the eigenvectors; the gradients are gone by then, and take less.
-        needed = triangle_bytes(examples, 4) + 4 * examples * (basis + 2 * self.count)
+        vectors = 4 * examples * (block_and_basis(examples, self.count)[1] + 2 * self.count)
+        room, triangle = available_bytes(), triangle_bytes(examples, 4)
+        weights = sum(parameter.numel() for parameter in network.parameters())
         refuse_beyond(
             f"study.train_examples={self.train_examples}",
-            f"the kernel of {examples:,} images and {self.count:,} eigenpairs",
-            needed,
-            available_bytes(),
+            f"{self.count:,} eigenpairs of {examples:,} images",
+            vectors,
+            room,
         )
-        kernel = RowBlocks.triangle(StoredFactors.of(network, inputs))
+        why = ""
+        if examples >= 2 * weights:
+            why = f"{examples:,} images are twice the {weights:,} weights or more"
+        elif triangle + vectors > room:
+            why = f"the kernel of {examples:,} images takes {triangle / 2**30:.3g} GiB"
+        if why:
+            print(f"products by the gradients, without the kernel: {why}", file=sys.stderr)
+            kernel: Matrix = TangentFeatures(network, check=False).operator(inputs)
+        else:
+            kernel = RowBlocks.triangle(StoredFactors.of(network, inputs))
         return leading_eigenpairs(kernel, self.count, generator(self.seed, "krylov"))
 
 

@@ -108,7 +108,7 @@ def _added(
     model: nn.Module, inputs: Inputs, values: Callable[[Factor], Tensor], options: dict[str, Any]
 ) -> Tensor:
     blocks = TangentFeatures(model, **options).in_blocks(inputs)
-    return torch.cat([reduce(torch.add, map(values, factors)) for factors in blocks])
+    return torch.cat([reduce(torch.add, map(values, b.by_parameter.values())) for b in blocks])
 
 
 def _gradients(factor: Factor) -> Iterator[Tensor]:

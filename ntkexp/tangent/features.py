@@ -56,6 +56,11 @@ class Features:
     fallback: list[str]
     flops: float
 
+    @property
+    def by_parameter(self) -> dict[str, Factor]:
+        """The factors of all layers."""
+        return {name: factor for layer in self.layers.values() for name, factor in layer.items()}
+
     def part(self, examples: slice) -> Features:
         """The features of some examples."""
         layers = {

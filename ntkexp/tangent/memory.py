@@ -49,15 +49,19 @@ def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> 
     needed = rows * columns * (1 + layers) * like.element_size()
     if needed <= SMALL_BYTES:
         return
-    on_device = on_gpu(like.device)
-    free = free_gpu_bytes(like.device) if on_device else available_bytes()
+    free = free_bytes(like.device)
     if needed > free:
         extra = f" and as much for each of {layers} layers" if layers else ""
         raise UserError(
             f"a kernel of {rows:,} x {columns:,} numbers{extra} takes {needed / 2**30:,.1f} GiB of "
             f"memory, there are {free / 2**30:.1f}: layers=False leaves out the layers, outputs= "
-            "takes fewer outputs"
+            "takes fewer outputs, TangentFeatures.operator multiplies without it"
         )
+
+
+def free_bytes(device: torch.device) -> int:
+    """The memory that is free on a device."""
+    return free_gpu_bytes(device) if on_gpu(device) else available_bytes()
 
 
 def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[slice]:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, refuse_beyond
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.positions import everything
@@ -63,30 +64,12 @@ class StoredFactors:
     def of(cls, network: nn.Module, inputs: Tensor) -> StoredFactors:
         """The gradients at `inputs` (n, ...). Their size is counted first."""
         features = TangentFeatures(network, check=False)
-        with torch.no_grad():
-            outputs = network(inputs[:2]).shape[1]
-        if outputs != 1:
-            raise UserError(f"factors are kept of one output, the network has {outputs}")
-        shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if p.requires_grad}
-        first = _matrices(features.factors(inputs[:2]), shapes)
+        first = first_two(features, inputs)
         needed = len(inputs) * sum(part[0].nbytes for part in first.tensors())
         refuse_beyond(
             f"{len(inputs):,} examples", "their gradients", needed, SHARE * available_bytes()
         )
-        whole = replace(
-            first,
-            linear=tuple(
-                replace(layer, u=_room(layer.u, len(inputs)), v=_room(layer.v, len(inputs)))
-                for layer in first.linear
-            ),
-            d=_room(first.d, len(inputs)),
-        )
-        for start in range(0, len(inputs), EXAMPLES_AT_ONCE):
-            rows = slice(start, start + EXAMPLES_AT_ONCE)
-            part = _matrices(features.factors(inputs[rows]), shapes)
-            for room, values in zip(whole.tensors(), part.tensors(), strict=True):
-                room[rows] = values
-        return whole
+        return filled(first, len(inputs), pieces(features, inputs, EXAMPLES_AT_ONCE))
 
     def tensors(self) -> Iterator[Tensor]:
         for layer in self.linear:
@@ -140,13 +123,47 @@ class StoredFactors:
         return summed
 
 
+def first_two(features: TangentFeatures, inputs: Inputs) -> StoredFactors:
+    """The factors of two examples, whose forms all have; refused of several outputs."""
+    few = Batch.of(inputs)[:2]
+    found = features.factors(few.inputs)
+    if found.outputs != 1:
+        raise UserError(f"factors are kept of one output, the network has {found.outputs}")
+    return _matrices(found, features.model)
+
+
+def pieces(
+    features: TangentFeatures, inputs: Inputs, most: int
+) -> Iterator[tuple[slice, StoredFactors]]:
+    """The factors of all inputs, of `most` examples at a time and no more than fit."""
+    start = 0
+    for part in features.in_blocks(inputs, most):
+        yield slice(start, start + part.examples), _matrices(part, features.model)
+        start += part.examples
+
+
+def filled(
+    first: StoredFactors, count: int, parts: Iterator[tuple[slice, StoredFactors]]
+) -> StoredFactors:
+    """The factors of `count` examples in the form of the `first`, out of their parts."""
+    layers = [
+        replace(layer, u=_room(layer.u, count), v=_room(layer.v, count)) for layer in first.linear
+    ]
+    whole = replace(first, linear=tuple(layers), d=_room(first.d, count))
+    for rows, part in parts:
+        for room, values in zip(whole.tensors(), part.tensors(), strict=True):
+            room[rows] = values
+    return whole
+
+
 def _room(like: Tensor, examples: int) -> Tensor:
     return like.new_empty(examples, like.shape[1])
 
 
-def _matrices(features: Features, shapes: Mapping[str, tuple[int, ...]]) -> StoredFactors:
+def _matrices(features: Features, model: nn.Module) -> StoredFactors:
     """The factors of some examples as matrices."""
-    factors = {name: f for layer in features.layers.values() for name, f in layer.items()}
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    factors = features.by_parameter
     weights = {
         name: f
         for name, f in factors.items()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
-from ntkexp.tangent.factors import Factor, norm_workspace, squared_norms
+from ntkexp.tangent.factors import norm_workspace, squared_norms
 from ntkexp.tangent.features import CheckedFeatures, Features, Findings, Slopes, Summed
 from ntkexp.tangent.function import (
     NetworkFunction,
@@ -27,8 +28,11 @@ from ntkexp.tangent.function import (
 from ntkexp.tangent.independence import Check
 from ntkexp.tangent.kept import Facts, recall, remember
 from ntkexp.tangent.kernel import KernelBuilder, TangentKernel, batch_kernel
-from ntkexp.tangent.memory import blocks
+from ntkexp.tangent.memory import blocks, cut
 from ntkexp.tangent.state import preserve_model_state
+
+if TYPE_CHECKING:
+    from ntkexp.tangent.operator import KernelOperator
 
 
 class TangentFeatures:
@@ -121,17 +125,33 @@ class TangentFeatures:
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
         workspace = norm_workspace(next(iter(trainable(self.model).values())).detach())
-        norms = [squared_norms(factors, workspace) for factors in self.in_blocks(inputs)]
+        parts = self.in_blocks(inputs)
+        norms = [squared_norms(part.by_parameter.values(), workspace) for part in parts]
         return torch.stack(norms).sum()
 
-    def in_blocks(self, inputs: Inputs) -> Iterator[list[Factor]]:
-        """The factors of every parameter, for as many examples at a time as fit into memory."""
+    def operator(self, inputs: Inputs, *, stored: bool = True) -> KernelOperator:
+        """K of many inputs and one output as products `operator @ x`, for x (n, b), by the
+        gradients' factors: K is not formed. They stay in memory where they fit, if `stored`, and
+        are otherwise computed anew in every product, so that inputs may be a map of a file.
+
+        >>> kernel = TangentFeatures(nn.Linear(1, 1)).operator(torch.tensor([[2.0], [3.0]]))
+        >>> kernel @ torch.tensor([[1.0], [0.0]])                     # x x' + 1
+        tensor([[5.],
+                [7.]])
+        """
+        from ntkexp.tangent.operator import KernelOperator  # which is made of these features
+
+        return KernelOperator(self, inputs, stored)
+
+    def in_blocks(self, inputs: Inputs, most: int | None = None) -> Iterator[Features]:
+        """The features of as many examples at a time as fit into memory, `most` at most."""
         with self._undisturbed():
             batch = Batch.of(inputs)
             checked = self._checked([batch])
-            for rows in blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes):
-                layers = checked.of(batch[rows]).layers.values()
-                yield [factor for layer in layers for factor in layer.values()]
+            fitting = blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes)
+            size = fitting[0].stop
+            for rows in cut(len(batch), size if most is None else min(most, size)):
+                yield checked.of(batch[rows])
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:

@@ -110,6 +110,28 @@ def test_eigenfunctions_of_training_images_are_extended_to_others(
         assert (function[:300] ** 2).mean() == pytest.approx(1, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("room", "told"),
+    [(10**9, "100 images are twice the 41 weights or more"), (29_000, "the kernel of 60 images")],
+)
+def test_pairs_are_found_without_the_kernel_where_that_is_cheaper_and_it_is_said(
+    room: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    inputs = torch.randn(100 if room == 10**9 else 60, 8)
+    study = Eigenpairs(images="mnist", network=SMALL, count=5)
+    expected = study.pairs(network, inputs)
+    monkeypatch.setattr(eigenpairs, "DENSE", 10)
+    monkeypatch.setattr(eigenpairs, "available_bytes", lambda: room)
+    found = study.pairs(network, inputs)
+    assert told in capsys.readouterr().err
+    torch.testing.assert_close(found.values, expected.values, rtol=1e-5, atol=0)
+    monkeypatch.setattr(eigenpairs, "available_bytes", lambda: 10**9)
+    study.pairs(network, inputs[:60])
+    assert not capsys.readouterr().err
+
+
 def test_memory_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eigenpairs, "DENSE", 10)
     monkeypatch.setattr(eigenpairs, "available_bytes", lambda: 1000)

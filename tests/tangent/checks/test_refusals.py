@@ -96,7 +96,7 @@ def test_estimates() -> None:
 def test_a_kernel_larger_than_memory_is_refused_before_any_of_it_is_computed() -> None:
     inputs = torch.zeros(1, 3).expand(400_000, 3)
     line = r"800,000 x 800,000 numbers and as much for each of 1 layers takes 4,768.4 GiB of memory"
-    with pytest.raises(UserError, match=line + r", there are .*layers=False.*outputs="):
+    with pytest.raises(UserError, match=line + r", there are .*layers=False.*outputs=.*operator"):
         tangent_kernel(linear(), inputs)
     with pytest.raises(UserError, match=r"800,000 x 600,000 numbers takes 1,788.1 GiB"):
         tangent_kernel(linear(), inputs, inputs[:300_000], layers=False)
