@@ -32,7 +32,7 @@ from ntkexp.references import StartFrom
 from ntkexp.results.table import Table, boolean, int64, string
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row, SteppedWork
-from ntkexp.tangent import TangentFeatures
+from ntkexp.tangent import summed_kernel, tangent_kernel
 from ntkexp.tangent.digest import description
 from ntkexp.tangent.function import NetworkFunction
 
@@ -99,10 +99,8 @@ class KernelRows(Study):
         if self.weights.run is not None:
             start_from(network, self.weights)
         which = load_into(network, Path(self.weights_file), Reader()) if self.weights_file else ""
-        rows, columns = (
-            None if name is None else examples(dataset, name) for name in (self.split, self.against)
-        )
-        assert rows is not None
+        rows = examples(dataset, self.split)
+        columns = None if self.against is None else examples(dataset, self.against)
         block = Block(self, network.eval().to(place.device), rows, columns, outputs)
         block.remarks = (which,) if which else ()
         return block
@@ -139,8 +137,9 @@ class Block(SteppedWork):
         if outputs > 1 and (study.output is None or (one != SUM and int(one) >= outputs)):
             size = len(rows) * len(rows if columns is None else columns) * outputs**2 * 4 / 2**30
             raise UserError(
-                f"study.output={study.output}: the network has {outputs} outputs, and the whole "
-                f"kernel takes {size:,.4g} GiB; expected sum, or one from 0 to {outputs - 1}"
+                f"study.output={study.output or 'null'}: the network has {outputs} outputs, and "
+                f"the whole kernel takes {size:,.4g} GiB; expected sum, or one from 0 to "
+                f"{outputs - 1}"
             )
         self.chosen = None if one == SUM else [int(one)]
 
@@ -160,6 +159,7 @@ class Block(SteppedWork):
 
     def computed(self) -> Tensor:
         columns = self.inputs[: self.part.stop] if self.columns is None else self.columns
-        features = TangentFeatures(self.network, outputs=self.chosen)
-        summed = self.chosen is None
-        return features.kernel(self.inputs[self.part], columns, layers=False, summed=summed).gram
+        rows = self.inputs[self.part]
+        if self.chosen is None:
+            return summed_kernel(self.network, rows, columns, layers=False).gram
+        return tangent_kernel(self.network, rows, columns, outputs=self.chosen, layers=False).gram

@@ -190,7 +190,7 @@ def test_blocks_of_two_kernels_are_told_apart(kept: Path, tmp_path: Path) -> Non
 
 
 def test_the_whole_kernel_of_several_outputs_is_refused_with_its_size(tmp_path: Path) -> None:
-    line = r"^study.output=None: the network has 10 outputs, and the whole kernel takes 0.0009313 "
+    line = r"^study.output=null: the network has 10 outputs, and the whole kernel takes 0.0009313 "
     with pytest.raises(UserError, match=line + "GiB; expected sum, or one from 0 to 9"):
         run(tmp_path, "study.network_outputs=null")
     with pytest.raises(UserError, match=r"study\.output=10: the network has 10 outputs"):

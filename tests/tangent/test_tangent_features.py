@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ntkexp.errors import Interrupted
+from ntkexp.progress import Progress, reporting_to
 from ntkexp.tangent import TangentFeatures, features
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
@@ -21,6 +23,23 @@ def inputs_of(n: int = 5) -> Tensor:
 
 def truth(model: nn.Module, inputs: Tensor) -> Tensor:
     return torch.stack([*layer_kernels(jacobian(model, inputs)).values()]).sum(0)
+
+
+def test_a_kernel_in_blocks_tells_how_far_it_is_and_may_be_stopped_there() -> None:
+    model, told = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 2)).double(), list[int]()
+    features, x = TangentFeatures(model, budget_bytes=2000), inputs_of(20)
+
+    def stopping(task: Progress) -> None:
+        told.append(task.done)
+        if len(told) == 3:
+            raise Interrupted
+
+    for other in (None, x):
+        with pytest.raises(Interrupted), reporting_to(stopping):
+            features.kernel(x, other)
+        assert len(told) == 3
+        told.clear()
+    assert distance(features.kernel(x).gram, truth(model, x)) < EXACT
 
 
 @pytest.fixture
