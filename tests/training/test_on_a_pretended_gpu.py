@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     "words",
     [
-        ("on_runs.py", "on_graphs.py", "on_memory.py"),
+        ("on_runs.py", "on_graphs.py", "on_memory.py", "on_blocks.py"),
         pytest.param(("on_runs.py", "-m", "on_demand"), marks=pytest.mark.on_demand),
     ],
     ids=" ".join,

@@ -5,7 +5,7 @@
 eigenpairs   200 leading pairs of 20,000 digits: by blocks of rows that are there, and in memory
 memory       the most memory of a run of kernel_rows, of small and large blocks of 60,000 digits
 operator     K X with 32 columns, of 100,000 and of a million made-up inputs in a map of a file
-workers      24 blocks of rows by one job at a time and by two: seconds, and processor seconds
+workers      12 blocks of rows by one job at a time and by two: seconds, and processor seconds
 
 The network is an MLP 784-100-100-1. All but `workers` is processor time, of one thread; what one
 case makes in FOLDER the next call takes as it is.
@@ -70,7 +70,7 @@ def told(case: str, folder: Path) -> dict[str, Any]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{case}: failed")
-    return {**json.loads(content), "gigabytes": usage.ru_maxrss / 2**20}
+    return {**json.loads(content), "gigabytes": 1024 * usage.ru_maxrss / 1e9}
 
 
 def eigenpairs(folder: Path) -> None:
@@ -143,7 +143,7 @@ def _operator(folder: Path, count: int) -> None:
     done = time.process_time()
     # What is mapped of the inputs' file the system may take back.
     [own] = re.findall(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    facts = {"stored": kernel.stored is not None, "own_gigabytes": int(own) / 2**20}
+    facts = {"stored": kernel.stored is not None, "own_gigabytes": 1024 * int(own) / 1e9}
     seconds = {"factors": made - began, "product": done - made, "both": done - began}
     print(json.dumps({**facts, **seconds}))
 
@@ -153,7 +153,7 @@ def workers(folder: Path) -> None:
     for jobs in (1, 2):
         name = f"jobs{jobs}"
         shutil.rmtree(folder / "outputs" / name, ignore_errors=True)
-        blocks = ("study.rows=500", "study.block=range(96,120)")
+        blocks = ("study.rows=500", "study.block=range(108,120)")
         found[jobs] = study(folder, name, *blocks, f"launcher.jobs={jobs}")
         seconds, cpu, _ = found[jobs]
         print(f"{jobs} at a time: {seconds:.1f} s, {cpu:.1f} processor seconds")
