@@ -21,7 +21,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components
-from ntkexp.components import GROUPS, GROUPS_OF_MANY, Component
+from ntkexp.components import GROUPS, GROUPS_OF_MANY, Component, key_of
 from ntkexp.compose.experiment_file import ExperimentFile, find, homes
 from ntkexp.errors import UserError
 from ntkexp.options import check_value, first_line, rules_of
@@ -151,7 +151,29 @@ def settled(file: ExperimentFile) -> DictConfig:
         if former is not None and None not in others:
             with open_dict(config):
                 _Swap(file, config, place, former, [*filter(None, others)]).carry_out()
+    for group in GROUPS_OF_MANY:
+        _leave_out_unchosen(file, config, group)
     return config
+
+
+def _leave_out_unchosen(file: ExperimentFile, config: DictConfig, group: str) -> None:
+    """Take out the options of probes, or loggers, that are not among those chosen by the words or
+    by an experiment that goes on from this one."""
+    chosen = [word for word in _typed.get() if re.match(rf"\+*{group}=", word)][-1:]
+    for one in (experiment_at_work() or file).chain():
+        if chosen or one.name == file.name:
+            break
+        chosen = [str(name) for _, words, name in one.entries() if words[-1] == f"/{group}"]
+    node = OmegaConf.select(config, group)
+    if not chosen or not isinstance(node, DictConfig):
+        return
+    named = re.findall(r"\w[\w.]*", chosen[0].partition("=")[2] or chosen[0])
+    keys = {key_of(name) for name in named}
+    with open_dict(config):
+        for key in [*map(str, node)]:
+            if key not in keys:
+                del node[key]
+                left_out(f"{group}.{key} of exp={file.name}: {group}=[{','.join(named)}]")
 
 
 @cache

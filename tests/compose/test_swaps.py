@@ -150,6 +150,21 @@ def test_probes_that_cannot_measure_the_data_fall_away(capsys: pytest.CaptureFix
         planned("+exp=easy_difficult_noise", "data=disk", "probe.alignment.subsets=true")
 
 
+def test_probes_that_are_typed_take_the_place_of_the_experiments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = ["+exp=easy_difficult_noise", "scale=tiny"]
+    for typed, names in (
+        ("[]", set()),
+        ("[spectrum]", {"spectrum"}),
+        ("[alignment]", {"alignment"}),
+    ):
+        assert {*planned(*first, f"probe={typed}").config.probe} == names
+    assert (
+        "probe.alignment of exp=easy_difficult_noise: probe=[spectrum]" in capsys.readouterr().err
+    )
+
+
 def test_an_experiment_of_ones_own_drops_what_it_goes_on_from(
     inside: Ntkexp, tmp_path: Path
 ) -> None:
