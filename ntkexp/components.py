@@ -87,13 +87,15 @@ class Kind:
 
     `neutral` is the name that a config means where it does not say one: such a component with its
     neutral options leaves no trace in a run's id (ntkexp/identity.py). Of a kind with `many` any
-    number may be chosen, each a key of its own.
+    number may be chosen, each a key of its own. `home` is the module of its base class, where that
+    is not the folder's base.py.
     """
 
     group: str
     folder: str
     neutral: str | None = None
     many: bool = False
+    home: str = ""
 
 
 # A new kind is one line here, and a field of TrainConfig or StudyConfig (ntkexp/config.py).
@@ -106,6 +108,8 @@ KINDS = (
     Kind("probe", "probes", many=True),
     Kind("logger", "loggers", many=True),
     Kind("study", "studies"),
+    # The engines import the schema, which takes their options.
+    Kind("launcher", "launch", home="config"),
 )
 GROUPS = {kind.group: kind for kind in KINDS}
 GROUPS_OF_MANY = tuple(kind.group for kind in KINDS if kind.many)
@@ -290,7 +294,8 @@ def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:
         if "__dataclass_params__" not in vars(candidate):
             raise UserError(f"{_key(group, name)}: is no dataclass; expected @dataclass above it")
         return candidate
-    base = f"expected a class that inherits from that of ntkexp.{GROUPS[group].folder}.base"
+    home = GROUPS[group].home or f"{GROUPS[group].folder}.base"
+    base = f"expected a class that inherits from that of ntkexp.{home}"
     way_out = f", or {group}=torch {group}.of={name}" if "torch" in names(group) else ""
     raise UserError(f"{_key(group, name)}: is no {group}; {base}{way_out}")
 

@@ -6,13 +6,16 @@ Imports neither torch nor pandas: `ntkexp --help` and shell completion pass thro
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from omegaconf import MISSING
+from omegaconf import MISSING, DictConfig
 
+from ntkexp.components import Component
 from ntkexp.data.base import Data
+from ntkexp.machine import available_bytes
 from ntkexp.models.base import BatchNorm, Model
 from ntkexp.objectives.base import Objective
 from ntkexp.optim.base import Optimiser
@@ -25,7 +28,6 @@ from ntkexp.options import (
     count,
     each,
     not_negative,
-    one_of,
     option,
     positive,
     whole,
@@ -33,6 +35,9 @@ from ntkexp.options import (
 from ntkexp.references import StartFrom
 from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
+
+if TYPE_CHECKING:
+    from ntkexp.launch.job import Job
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list. One slash
 # separates a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
@@ -158,33 +163,28 @@ class CheckpointConfig:
 
 
 @dataclass
-class LauncherConfig:
-    """How a sweep runs its jobs; null divides what the machine has between them."""
+class Launcher(Component):
+    """How a sweep runs its jobs; null divides what the machine has between them.
 
-    name: str = option(MISSING, one_of("local"), "this machine's processes, or jobs of slurm")
+    A launcher is a file of ntkexp/launch/, its options and its engine together.
+    """
+
+    kind: ClassVar[str] = "launcher"
+
     jobs: int | None = option(None, count("jobs at once", null="", most=1000), "jobs at once")
     threads: int | None = option(None, count("threads a job", null="", most=1000), "cores of a job")
     fail_fast: bool = option(False, about="the first failure ends a sweep")
     retry_failed: bool = option(False, about="failed jobs of a sweep are done again")
     dry_run: bool = option(False, about="say what would run, and run nothing")
 
+    def memory_bytes(self) -> int | None:
+        """The memory that a run may have; None where this machine does not know it."""
+        return available_bytes()
 
-@dataclass
-class SlurmConfig(LauncherConfig):
-    """The resources to ask SLURM for, per job."""
-
-    name: str = option("slurm", one_of("slurm"), "jobs of a cluster")
-    cluster: str = option("slurm", one_of("slurm", "local"), "local stands in for slurm in tests")
-    partition: str | None = option(None, about="where jobs go; null: where the cluster puts them")
-    gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""), "GPUs of a job")
-    cpus: int = option(2, count("cores", most=10_000), "cores of a job")
-    memory_gb: int | None = option(None, count("gigabytes", null="", most=1_000_000), "of a job")
-    minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
-    array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")
-    notice_seconds: int = option(120, count("seconds", most=1_000_000), "warning before the limit")
-    requeues: int = option(100, whole(0, 1_000_000, "times"), "how often such a job comes back")
-    folder: str = option("${paths.outputs}/.submitit/%j", FOLDER, "where SLURM writes its logs")
-    sbatch: dict[str, Any] = option({}, about="further options of sbatch, by their long names")
+    def run(self, jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
+        """Carry out the jobs of a sweep, beside which so many were done before, and set their
+        outcomes. Returns 128 + n where signal n ended it."""
+        raise self.lacks("run(jobs, config, done_before)")
 
 
 @dataclass
@@ -199,7 +199,7 @@ class ExperimentConfig:
     figures: list[str] = option([], about="figures that it is for")
     stands_in_for: str = option("", about="the paper's network and data in whose place it is")
     paths: PathsConfig = field(default_factory=PathsConfig)
-    launcher: LauncherConfig = field(default_factory=LauncherConfig)
+    launcher: Launcher = MISSING
     members: Any = option(None, about="options of the networks of one run: {seed: [0, 1, 2]}")
     device: str = option("auto", DEVICE, "where it computes; auto is a GPU if there is one")
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)

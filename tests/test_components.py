@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from ntkexp import components
+from ntkexp.config import Launcher
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
 from ntkexp.loggers.base import Logger
@@ -26,13 +27,15 @@ def test_every_name_that_a_group_offers_is_a_component_of_it(group: str) -> None
         assert components.find(group, name).kind == group
 
 
-@pytest.mark.parametrize("kind", [Data, Logger, Model, Objective, Optimiser, Study, Transform])
+@pytest.mark.parametrize(
+    "kind", [Data, Launcher, Logger, Model, Objective, Optimiser, Study, Transform]
+)
 def test_a_component_without_its_method_is_told_which_it_lacks(kind: type) -> None:
     @dataclass
     class Mine(kind):  # type: ignore[misc]
         pass
 
-    method = {"logger": "open", "study": "compute"}.get(Mine.kind, "build")
+    method = {"launcher": "run", "logger": "open", "study": "compute"}.get(Mine.kind, "build")
     wanted = inspect.signature(getattr(Mine, method)).parameters
     with pytest.raises(UserError, match=rf"^{Mine.kind}=.*Mine: its class has no method {method}"):
         getattr(Mine(), method)(**{name: None for name in wanted if name != "self"})

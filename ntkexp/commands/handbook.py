@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from ntkexp import components
 from ntkexp.components import GROUPS, Component
-from ntkexp.config import SlurmConfig, TrainConfig
+from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError, meant
 
 
@@ -50,8 +50,7 @@ def groups() -> Iterator[str]:
 def config_groups() -> Mapping[str, type]:
     """The groups of a config that take no components, each a dataclass."""
     nested = {option.name: _default(option) for option in fields(TrainConfig)}
-    groups = {name: type(value) for name, value in nested.items() if is_dataclass(value)}
-    return {**groups, "launcher=slurm": SlurmConfig}
+    return {name: type(value) for name, value in nested.items() if is_dataclass(value)}
 
 
 def named(name: str) -> Iterator[tuple[str, type, str]]:

@@ -14,10 +14,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import components
 from ntkexp.components import Component
-from ntkexp.config import ExperimentConfig, SlurmConfig, Spacing, TrainConfig
+from ntkexp.config import ExperimentConfig, Spacing, TrainConfig
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond, visible_gpus
+from ntkexp.machine import refuse_beyond, visible_gpus
 from ntkexp.members import Columns
 from ntkexp.models.base import Model
 from ntkexp.objectives.base import Objective
@@ -99,10 +99,7 @@ def check_size(config: TrainConfig) -> None:
     if (network := model.unseen(shape.inputs, outputs)) is None:
         return
     config.optim.refuse(network)
-    room: int | None = available_bytes()
-    if isinstance(config.launcher, SlurmConfig):
-        room = config.launcher.memory_gb and config.launcher.memory_gb * 2**30
-    if room is None:
+    if (room := config.launcher.memory_bytes()) is None:
         return
     parameters = sum(weight.numel() for weight in network.parameters())
     on_gpu = config.device.startswith("cuda") or (config.device == "auto" and visible_gpus())

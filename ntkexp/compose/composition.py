@@ -163,12 +163,8 @@ def register() -> None:
         ("train", config.TrainConfig),
         ("study", config.StudyConfig),
         ("scale", config.ScaleConfig),
-        ("launcher", config.LauncherConfig),
     ):
         store.store(group="schema", name=name, node=node)
-    slurm = OmegaConf.structured(config.SlurmConfig)
-    OmegaConf.set_struct(slurm.sbatch, False)  # takes any keys
-    store.store(group="schema/launcher", name="slurm", node=slurm)
     store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
     store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)
     # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.

@@ -29,7 +29,7 @@ from ntkexp.experiments import experiments
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.options import first_line, reworded, rules_of
 
-GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
+GROUPS = ("exp", "recipe", "scale", *components.GROUPS)
 # The settings of Hydra's own that may be typed: they change nothing that the store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
 # Jobs of a sweep, which is composed before its first job begins.

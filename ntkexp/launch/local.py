@@ -1,4 +1,4 @@
-"""launcher=local: one process a job, on this machine, whose cores and GPUs are divided fairly.
+"""One process a job, on this machine, whose cores and GPUs are divided fairly.
 
 The processes are forked from one that has torch loaded, and watched until all have ended.
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ntkexp.config import LauncherConfig
+from ntkexp.config import Launcher
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.prepare import preload
@@ -31,8 +31,23 @@ from ntkexp.machine import cores, gpus_for
 from ntkexp.progress import Progress
 from ntkexp.results.status import lasting_facts
 
+# How long to wait for runs that another process holds, once nothing else is left to do: jobs of
+# a launcher that was just killed need a moment to commit and let go.
+PATIENCE_SECONDS = 20.0
 
-def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
+
+@dataclass
+class Local(Launcher):
+    def run(self, jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
+        return run(jobs, config, done_before)
+
+
+def run(
+    jobs: Sequence[Job],
+    config: DictConfig,
+    done_before: int = 0,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> int:
     """Carry out every job. Returns 128 + n if signal n ended the sweep."""
     kept = [facts["threads"] for job in jobs if "threads" in (facts := lasting_facts(job.folder))]
     room = slots(config.launcher, len(jobs), gpus=gpus_for(config.device), kept=kept)
@@ -44,13 +59,13 @@ def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     threads.use(1)
     total = done_before + len(jobs)
     with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
-        pool = Pool(jobs, room, progress, fail_fast=config.launcher.fail_fast)
+        pool = Pool(jobs, room, progress, config.launcher.fail_fast, patience_seconds)
         pool.run()
     return 128 + pool.signals[0] if pool.signals else DONE
 
 
 def slots(
-    launcher: LauncherConfig, wanted: int, *, gpus: list[str], kept: Sequence[int] = ()
+    launcher: Launcher, wanted: int, *, gpus: list[str], kept: Sequence[int] = ()
 ) -> list[Slot]:
     """Room for `launcher.jobs` at once: one a GPU where there are GPUs, else one a core.
 
@@ -61,7 +76,7 @@ def slots(
     with more threads than there are cores has more, and then runs alone; and GPUs have the jobs
     that were asked for, with one thread each if there are no more.
 
-    >>> slots(LauncherConfig(jobs=3, threads=1), 5, gpus=["0", "1"])[2]
+    >>> slots(Local(jobs=3, threads=1), 5, gpus=["0", "1"])[2]
     Slot(threads=1, gpu='0')
     """
     room = cores()
@@ -83,9 +98,6 @@ def slots(
 
 
 POLL_SECONDS = 0.1
-# How long to wait for runs that another process holds, once nothing else is left to do: jobs of
-# a launcher that was just killed need a moment to commit and let go.
-PATIENCE_SECONDS = 20.0
 
 
 @dataclass
@@ -109,7 +121,12 @@ class Pool:
     """Runs jobs in `slots`, a process each, and records how each ended."""
 
     def __init__(
-        self, jobs: Sequence[Job], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool
+        self,
+        jobs: Sequence[Job],
+        slots: Sequence[Slot],
+        progress: Progress,
+        fail_fast: bool,
+        patience_seconds: float,
     ) -> None:
         self.jobs, self.waiting = list(jobs), list(jobs)
         # For jobs whose runs another process held: when to try again, and when to give up.
@@ -117,6 +134,7 @@ class Pool:
         self._given_up: dict[int, float] = {}
         self.free = list(slots)
         self.progress, self.fail_fast = progress, fail_fast
+        self.patience_seconds = patience_seconds
         self.running: dict[int, Child] = {}
         self.stopping = False
         self.signals: list[int] = []
@@ -180,10 +198,10 @@ class Pool:
         """Put a run that another process holds back among the waiting; False after too long."""
         now = time.monotonic()
         if id(job) not in self._given_up or self.running:
-            self._given_up[id(job)] = now + PATIENCE_SECONDS
+            self._given_up[id(job)] = now + self.patience_seconds
         if self.stopping or now > self._given_up[id(job)]:
             return False
-        self._not_before[id(job)] = now + 0.5
+        self._not_before[id(job)] = now + self.patience_seconds / 40
         self.waiting.append(job)
         job.outcome = Outcome.waiting
         return True

@@ -1,4 +1,4 @@
-"""launcher=slurm: one array of cluster jobs, through submitit."""
+"""One array of SLURM jobs, through submitit: docs/cluster.md."""
 
 from __future__ import annotations
 
@@ -7,31 +7,40 @@ import io
 import logging
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from ntkexp.compose.finalise import plan_of
-from ntkexp.config import SlurmConfig
-from ntkexp.errors import RunTakenError, UserError
-from ntkexp.execution import run as life
+from ntkexp.config import FOLDER, Launcher
+from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import BROKEN, Job, Outcome, set_outcome
+from ntkexp.launch.slices import (
+    Slice,
+    SliceLost,
+    begin_again_once,
+    begun,
+    ended,
+    packed,
+    settle,
+    unpacked,
+)
+from ntkexp.options import count, one_of, option, whole
 from ntkexp.progress import Progress
 from ntkexp.results.lock import SILENT_SECONDS
-from ntkexp.results.status import read_status
-from ntkexp.results.store import Run
 
+# Of an array, with SLURM's defaults.
+ELEMENTS = 1_000
 POLL_SECONDS = 1.0
 LOOK_SECONDS = 10.0
 # A job that came to its end is out of the queue before every machine sees what it wrote.
@@ -39,39 +48,65 @@ PATIENCE_SECONDS = 30.0
 LEFT = "left the queue without a result: it was cancelled, or lost with its node"
 
 
-def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
-    """Submit the jobs and wait for them. Returns 130 if the user did not wait."""
-    launcher = OmegaConf.to_object(config.launcher)
-    assert isinstance(launcher, SlurmConfig)
-    executor = _executor(launcher)  # before anything is written
-    for job in jobs:
-        # Somewhere else: a folder relative to here means nothing there.
-        final = job.plan.config
-        final.paths.outputs = str(Path(final.paths.outputs).absolute())
-        if final.rerun:
-            # Here and now: a job that comes back after a preemption must not begin again.
-            with Run(job.folder, ()) as earlier:
-                earlier.clear()
-            final.rerun = False
-    work = [SlurmJob(job.plan.config, job.plan.typed, job.plan.axes) for job in jobs]
-    submitted = _submitted(executor, work)
-    ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
-    print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
-    waiting = dict(zip(submitted, jobs, strict=True))
-    total = done_before + len(jobs)
-    with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            _wait(waiting, progress, Queue() if launcher.cluster == "slurm" else None)
-        except KeyboardInterrupt:
-            print("the jobs stay in the queue (scancel removes them); the same command looks again")
-            return 130
-        finally:
-            signal.signal(signal.SIGINT, before)
-    return DONE
+@dataclass
+class Slurm(Launcher):
+    cluster: str = option("slurm", one_of("slurm", "local"), "local stands in for slurm in tests")
+    partition: str | None = option(None, about="where jobs go; null: where the cluster puts them")
+    gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""), "GPUs of a job")
+    cpus: int = option(2, count("cores", most=10_000), "cores of a job")
+    memory_gb: int | None = option(None, count("gigabytes", null="", most=1_000_000), "of a job")
+    minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
+    array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")
+    notice_seconds: int = option(120, count("seconds", most=1_000_000), "warning before the limit")
+    requeues: int = option(100, whole(0, 1_000_000, "times"), "how often such a job comes back")
+    runs: int | None = option(
+        None, count("runs", null=""), "of a job; null: so many that an array has at most 1,000 jobs"
+    )
+    folder: str = option("${paths.outputs}/.submitit/%j", FOLDER, "where SLURM writes its logs")
+    sbatch: dict[str, Any] = option({}, about="further options of sbatch, by their long names")
+
+    def memory_bytes(self) -> int | None:
+        return self.memory_gb and self.memory_gb * 2**30
+
+    def run(self, jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
+        """Submit the jobs and wait for them. Returns 130 if the user did not wait."""
+        executor = _executor(self)  # before anything is written
+        length = self._length(len(jobs))
+        parts = [jobs[at : at + length] for at in range(0, len(jobs), length)]
+        begin_again_once(jobs)
+        # A life that was killed on another node looks alive until its lock goes stale.
+        work = [SlurmJob(packed(part, config, SILENT_SECONDS + 60)) for part in parts]
+        submitted = _submitted(executor, work)
+        ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
+        each = f" of {length} runs" if length > 1 else ""
+        print(f"submitted {len(parts)} job{'s' if len(parts) > 1 else ''}{each}: {ids}")
+        waiting = dict(zip(submitted, parts, strict=True))
+        total = done_before + len(jobs)
+        with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
+            before = signal.signal(signal.SIGINT, signal.default_int_handler)
+            try:
+                _wait(waiting, progress, Queue() if self.cluster == "slurm" else None)
+            except KeyboardInterrupt:
+                stay = "the jobs stay in the queue (scancel removes them)"
+                print(f"{stay}; the same command looks again")
+                return 130
+            finally:
+                signal.signal(signal.SIGINT, before)
+        return DONE
+
+    def _length(self, runs: int) -> int:
+        """The runs of a job: an array of jobs may not be longer than the cluster allows."""
+        most = most_elements() if self.cluster == "slurm" else None
+        length = self.runs or math.ceil(runs / min(ELEMENTS, most or ELEMENTS))
+        if most and (elements := math.ceil(runs / length)) > most:
+            raise UserError(
+                f"launcher.runs={length}: makes an array of {elements:,} jobs, this cluster takes "
+                f"{most:,} (MaxArraySize); expected {math.ceil(runs / most)} or more"
+            )
+        return length
 
 
-def _executor(launcher: SlurmConfig) -> Any:
+def _executor(launcher: Slurm) -> Any:
     try:
         import submitit
     except ImportError as error:
@@ -118,54 +153,43 @@ def _submitted(executor: Any, work: Sequence[SlurmJob]) -> list[Any]:
     return submitted
 
 
-def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> None:
-    """Wait until all have ended, in any order."""
+def _wait(waiting: dict[Any, Sequence[Job]], progress: Progress, queue: Queue | None) -> None:
+    """Wait until all have ended, in any order; no file is read of what is in the queue."""
     while waiting:
-        left = queue.left([submitted.job_id for submitted in waiting]) if queue else set[str]()
-        for submitted, job in list(waiting.items()):
-            if _ended(submitted, job):
-                _record_outcome(submitted, job)
-            elif submitted.job_id in left:
-                set_outcome(job, BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
+        left = queue.left([submitted.job_id for submitted in waiting]) if queue else {}
+        for submitted, jobs in list(waiting.items()):
+            silent = left.get(submitted.job_id) if queue else 0.0
+            if silent is None:
+                continue
+            if submitted.done():
+                _record_answer(submitted, jobs)
+            elif silent >= PATIENCE_SECONDS:
+                _record_loss(submitted, jobs, f"job {submitted.job_id} {LEFT}")
             else:
                 continue
             del waiting[submitted]
-            if (
-                job.outcome is Outcome.failed
-                and job.log is None
-                and submitted.paths.stderr.exists()
-            ):
-                job.log = submitted.paths.stderr
-            progress.advance(1)
-        progress.advance(0, waiting=len(waiting))
+            progress.advance(len(jobs))
+        progress.advance(0, waiting=sum(map(len, waiting.values())))
         if waiting:
             time.sleep(POLL_SECONDS)
 
 
-def _record_outcome(submitted: Any, job: Job) -> None:
-    if submitted.done():
-        set_outcome(job, *_result(submitted), stopping=False)
-    else:
-        job.outcome = Outcome.finished
-
-
-def _ended(submitted: Any, job: Job) -> bool:
-    """True if it has ended, by status.json first: small clusters lack the accounting that tells."""
-    try:
-        status = read_status(job.folder)
-    except UserError:
-        status = None  # its job is asked, and tells
-    return (status is not None and status["state"] == "finished") or bool(submitted.done())
-
-
-def _result(submitted: Any) -> tuple[int, str]:
+def _record_answer(submitted: Any, jobs: Sequence[Job]) -> None:
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     try:
-        return submitted.result(), ""
-    except (FailedJobError, UncompletedJobError) as error:
-        lines = str(error).strip().splitlines()
-        return BROKEN, f"job {submitted.job_id} ({submitted.state}): {lines[-1]}"
+        settle(jobs, unpacked(submitted.result()))
+    except (FailedJobError, UncompletedJobError, SliceLost) as error:
+        last = str(error).strip().splitlines()[-1]
+        _record_loss(submitted, jobs, f"job {submitted.job_id} ({submitted.state}): {last}")
+
+
+def _record_loss(submitted: Any, jobs: Sequence[Job], reason: str) -> None:
+    """Of a job without an answer the runs' own words count."""
+    for job in jobs:
+        set_outcome(job, BROKEN, reason, stopping=False)
+        if job.outcome is Outcome.failed and job.log is None and submitted.paths.stderr.exists():
+            job.log = submitted.paths.stderr
 
 
 class Queue:
@@ -179,83 +203,81 @@ class Queue:
         self._asked = -math.inf
         self._missed: dict[str, float] = {}  # since when
 
-    def left(self, ids: Collection[str]) -> set[str]:
-        """The `ids` that were in no list for `PATIENCE_SECONDS`."""
+    def left(self, ids: Collection[str]) -> Mapping[str, float]:
+        """Those of `ids` that are in no list, and for how many seconds."""
         now = time.monotonic()
         if now - self._asked >= LOOK_SECONDS:
             self._asked = now
-            listed = _listed()
-            if listed is not None:
+            # This user's jobs, elements of arrays one by one.
+            words = ("--noheader", "--array", "--format=%i", f"--user={os.getuid()}")
+            if (answer := _answer("squeue", *words)) is not None:
+                listed = set(answer.split())
                 self._missed = {id: self._missed.get(id, now) for id in ids if id not in listed}
-        return {id for id, since in self._missed.items() if now - since >= PATIENCE_SECONDS}
+        return {id: now - since for id, since in self._missed.items()}
 
 
-def _listed() -> set[str] | None:
-    """This user's jobs, elements of arrays one by one; None when SLURM does not answer."""
-    words = ["squeue", "--noheader", "--array", "--format=%i", f"--user={os.getuid()}"]
+def most_elements() -> int | None:
+    """The most jobs of an array, as the cluster says; None where it does not answer."""
+    answer = _answer("scontrol", "show", "config") or ""
+    said = re.search(r"^MaxArraySize\s*=\s*(\d+)", answer, re.MULTILINE)
+    return int(said[1]) if said else None
+
+
+def _answer(*words: str) -> str | None:
+    """What a command of SLURM prints; None when it does not answer."""
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(answer.stdout.split())
+    return done.stdout
 
 
 # submitit's word for: the time is nearly up, or somebody else needs this node.
 PREEMPTED = signal.SIGUSR2
-RETRY_SECONDS = 15.0
 
 
 @dataclass
 class SlurmJob:
     """A callable that submitit pickles, sends and calls; and again after a preemption."""
 
-    config: DictConfig
-    typed: frozenset[str]
-    axes: frozenset[str]
+    part: Slice
 
-    def __call__(self) -> int:
-        with _preemption() as preempted:
-            code = self._carry_out()
-        if preempted:
+    def __call__(self) -> bytes:
+        with _signals_to(process := begun(self.part)) as received:
+            try:
+                told = ended(process, self.part)
+            except SliceLost:
+                if not received:
+                    raise
+        if PREEMPTED in received:
             # Everything is committed: now submitit may put the job back into the queue.
             os.kill(os.getpid(), PREEMPTED)
-        if code >= 128:
+        if received:
             # Whoever sent SIGTERM (scontrol requeue, scancel) decides whether it comes back. To
             # return would tell submitit that the job is over.
-            sys.exit(code)
-        return code
+            sys.exit(128 + signal.SIGTERM)
+        return told
 
     def checkpoint(self) -> object:
-        """submitit's way to go on: call the same again. The run knows where it was."""
+        """submitit's way to go on: call the same again. The runs know where they were."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)
 
-    def _carry_out(self) -> int:
-        plan = replace(plan_of(self.config, self.typed), axes=self.axes)
-        patience = time.monotonic() + SILENT_SECONDS + 60
-        while True:
-            try:
-                return life.run(plan)
-            except RunTakenError as error:
-                # A life that was killed on another node looks alive until its lock goes stale.
-                if time.monotonic() > patience:
-                    raise
-                print(f"waiting: {error}", flush=True)
-                time.sleep(RETRY_SECONDS)
-
 
 @contextmanager
-def _preemption() -> Iterator[list[int]]:
-    """Inside, the signal of preemption asks the run to commit and stop, as SIGTERM does."""
-    preempted: list[int] = []
+def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Inside, the signals that take the node away ask the process of the slice to commit and stop;
+    gives those that came."""
+    received: list[int] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
-        preempted.append(number)
-        os.kill(os.getpid(), signal.SIGTERM)
+        received.append(number)
+        process.terminate()
 
-    before = signal.signal(PREEMPTED, ask)
+    before = {number: signal.signal(number, ask) for number in (PREEMPTED, signal.SIGTERM)}
     try:
-        yield preempted
+        yield received
     finally:
-        signal.signal(PREEMPTED, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

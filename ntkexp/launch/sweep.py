@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hydra.core.config_loader import ConfigLoader
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.plan import Parent, Plan, refuse_unmet
-from ntkexp.config import LauncherConfig
+from ntkexp.config import Launcher
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.prepare import preload
@@ -26,7 +25,8 @@ def sweep(
     loader: ConfigLoader, config: DictConfig, batch: Sequence[Sequence[str]], codes: list[int]
 ) -> list[Job]:
     """Run the jobs of a batch of overrides; exit codes are appended to `codes`."""
-    launcher = config.launcher
+    launcher = OmegaConf.to_object(config.launcher)
+    assert isinstance(launcher, Launcher)
     jobs = jobs_of(Composer(loader, config), batch)
     for line in same_run(jobs):
         print(line)
@@ -39,13 +39,12 @@ def sweep(
         print(forecast(jobs, needed_by(waiting)))
         return jobs
     if waiting:
-        engine = engine_of(launcher)
-        if code := make_needed(waiting, config, engine):
+        if code := make_needed(waiting, config, launcher.run):
             codes.append(code)
             return jobs
         waiting = [job for job in waiting if job.outcome is Outcome.waiting]
     if waiting:
-        codes.append(engine(waiting, config, len(jobs) - len(waiting)))
+        codes.append(launcher.run(waiting, config, len(jobs) - len(waiting)))
     codes.append(max(job.code for job in jobs))
     print(summary(jobs))
     return jobs
@@ -110,9 +109,3 @@ def _level(plan: Plan, levels: dict[Path, int], by_folder: dict[Path, Parent]) -
             by_folder[parent.folder] = parent
         highest = max(highest, levels[parent.folder] + 1)
     return highest
-
-
-def engine_of(launcher: LauncherConfig) -> Engine:
-    """The `run` of the launcher's module, imported only when it is asked for."""
-    engine: Engine = importlib.import_module(f"ntkexp.launch.{launcher.name}").run
-    return engine
