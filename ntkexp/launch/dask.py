@@ -33,6 +33,7 @@ TRIES = 3
 # When a run that another process holds is sent again.
 LATER_SECONDS = 30.0
 LOOK_SECONDS = 1.0
+CONNECT_SECONDS = 10.0
 
 
 @dataclass
@@ -65,18 +66,21 @@ class Dask(Launcher):
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise UserError("launcher=dask: needs pip install 'ntkexp[dask]'") from error
-        # What became of the runs is told by us.
-        logging.getLogger("distributed").setLevel(logging.ERROR)
+        # What became of the runs, and of the scheduler, is told by us.
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if self.address is None:
             with (
-                LocalCluster(self.workers, 1, silence_logs="ERROR", dashboard_address=None) as here,
+                LocalCluster(
+                    self.workers, 1, silence_logs="CRITICAL", dashboard_address=None
+                ) as here,
                 Client(here) as client,
             ):
                 yield client
             return
-        is_file = Path(self.address).is_file()
+        where = "scheduler_file" if Path(self.address).is_file() else "address"
         try:
-            client = Client(**{"scheduler_file" if is_file else "address": self.address})
+            client = Client(**{where: self.address}, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise UserError(

@@ -10,16 +10,30 @@ from pathlib import Path
 
 import pytest
 
+from ntkexp.scripts.tools.clusters import Cluster, children, cluster, until
 from tests.conftest import TINY_DISK, Ntkexp, Start
-from tests.launch.clusters import Cluster, cluster, until
+from tests.environment import LOOPBACK, python_path
 from tests.launch.test_kill_sweep import results
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("distributed", reason="needs the extra dask: pip install 'ntkexp[dask]'")
 
 SWEEP = (
     "train", "-m", *TINY_DISK, "optim.steps=400", "optim.batch_size=16", "seed=range(4)",
     "checkpoint.every_seconds=0.1", "launcher.jobs=1", "launcher.threads=1",
 )  # fmt: skip
+# Two machines in one: no lock of the one is seen by the other, and after three quiet seconds a run
+# is taken over.
+MACHINE = f"""
+import errno, fcntl, os, runpy
+runpy.run_path({str(LOOPBACK / "sitecustomize.py")!r})
+from ntkexp.results import lock
+def refused(*words):
+    raise OSError(errno.ENOLCK, "no locks here")
+fcntl.flock = refused
+lock.kernel = lambda: os.environ["MACHINE"]
+lock.SILENT_SECONDS, lock.TOUCH_SECONDS = 3.0, 0.2
+"""
 
 
 def dask(cluster: Cluster) -> tuple[str, ...]:
@@ -30,6 +44,23 @@ def lives(top: Path) -> list[int]:
     """How many lives each run had."""
     files = top.glob("outputs/*/*/provenance.json")
     return sorted(len(json.loads(file.read_text())["lives"]) for file in files)
+
+
+def at_work(cluster: Cluster, top: Path) -> tuple[int, int, int]:
+    """The number of a worker whose run has committed something, its slice's process, the run's."""
+    found: list[tuple[int, int, int]] = []
+
+    def look() -> bool:
+        found[:] = [
+            (number, part, run)
+            for number, worker in enumerate(cluster.workers)
+            for part in children(worker.pid)
+            for run in children(part)
+        ]
+        return bool(found and [*top.glob("outputs/*/*/unfinished/committed/*")])
+
+    until(look)
+    return found[0]
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +96,8 @@ def test_a_worker_is_killed(
     start: Start, tmp_path: Path, workers: Cluster, undisturbed: dict[str, bytes]
 ) -> None:
     sweep = start(*SWEEP, *dask(workers))
-    *_, worker = workers.at_work(tmp_path)
-    os.kill(worker, signal.SIGKILL)
-    workers.workers.append(workers.join())
+    worker, *_ = at_work(workers, tmp_path)
+    workers.kill(worker)
     done = sweep.done()
     assert done.returncode == 0, done.stdout + done.stderr
     assert results(tmp_path) == undisturbed
@@ -78,7 +108,7 @@ def test_the_command_is_killed_and_given_again(
     start: Start, tmp_path: Path, workers: Cluster, undisturbed: dict[str, bytes]
 ) -> None:
     sweep = start(*SWEEP, *dask(workers))
-    workers.at_work(tmp_path)
+    at_work(workers, tmp_path)
     sweep.kill()
     again = start(*SWEEP, *dask(workers)).done()
     assert again.returncode == 0, again.stdout + again.stderr
@@ -86,14 +116,12 @@ def test_the_command_is_killed_and_given_again(
     assert lives(tmp_path) == [1] * 4  # what had begun went on
 
 
-@pytest.mark.slow
 def test_the_scheduler_is_killed(
     start: Start, tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:
-    (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster") as first:
         sweep = start(*SWEEP, *dask(first))
-        run, *_ = first.at_work(tmp_path)
+        *_, run = at_work(first, tmp_path)
         first.scheduler.kill()
         told = sweep.done()
         assert told.returncode == 2
@@ -101,27 +129,29 @@ def test_the_scheduler_is_killed(
         for worker in first.workers:
             worker.wait(timeout=60)
         until(lambda: not Path(f"/proc/{run}").exists())
-    (tmp_path / "another").mkdir()
     with cluster(tmp_path / "another") as second:
         again = start(*SWEEP, *dask(second)).done()
     assert again.returncode == 0, again.stdout + again.stderr
     assert results(tmp_path) == undisturbed
 
 
-@pytest.mark.slow
 def test_a_machine_is_stopped_for_longer_than_its_lock(
     start: Start, tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:
-    (tmp_path / "cluster").mkdir()
-    with cluster(tmp_path / "cluster", machines=True) as two:
+    (machine := tmp_path / "machine").mkdir()
+    (machine / "sitecustomize.py").write_text(MACHINE)
+    path = f"{machine}:{python_path(os.environ['PYTHONPATH'])}"
+    machines = tuple({"PYTHONPATH": path, "MACHINE": name} for name in ("one", "other"))
+    with cluster(tmp_path / "cluster", machines, ttl="5s") as two:
         sweep = start(*SWEEP, *dask(two))
-        stopped = two.at_work(tmp_path)
+        worker, part, run = at_work(two, tmp_path)
+        stopped = [run, part, two.workers[worker].pid]
         for process in stopped:
             os.kill(process, signal.SIGSTOP)
         done = sweep.done()
         for process in stopped:
             os.kill(process, signal.SIGCONT)
-        until(lambda: not Path(f"/proc/{stopped[0]}").exists())
+        until(lambda: not Path(f"/proc/{run}").exists())
     assert done.returncode == 0, done.stdout + done.stderr
     assert results(tmp_path) == undisturbed
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from ntkexp.results import lock
+from ntkexp.scripts.tools.faults import engines
 from ntkexp.scripts.tools.faults.lives import FOR_EVER, Rule
 from ntkexp.scripts.tools.faults.trial import Trial
 from ntkexp.scripts.tools.faults.works import WORKS
@@ -133,3 +134,20 @@ def taken_over(trial: Trial) -> None:
         trial.judge(first)
         time.sleep(SILENT_SECONDS)
         trial.until_done()
+
+
+@disturbs("sweep")
+def engine(trial: Trial) -> None:
+    """A Dask cluster carries the sweep out, and a part of it is killed, or stopped for a while; the
+    command that is given again does without."""
+    at_work = engines.at_work(trial.top.parent)
+    part = trial.rng.choice([*engines.PARTS])
+    life = trial.start(words=(*trial.work.words, *at_work.words))
+    met = at_work.strike(part, life, trial.outputs, trial.rng)
+    ending = trial.judge(life)
+    trial.counts["faults"] += met
+    trial.notes.append(f"    {part}: {'met' if met else 'not met'}")
+    if ending.code not in (engines.PARTS[part] if met else (0,)):
+        trial.count("unclear", f"code {ending.code} after the {part}'s fault: {ending.out[-300:]}")
+    at_work.rest()
+    trial.until_done()

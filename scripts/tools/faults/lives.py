@@ -113,6 +113,9 @@ class Life:
                 return False
         return True
 
+    def ended(self) -> bool:
+        return bool(select.select([self._alive], [], [], 0)[0])
+
     def end(self) -> Ending:
         """Wait for the end of all its processes, also of jobs whose launcher was killed."""
         hung = not select.select([self._alive], [], [], LIMIT_SECONDS)[0]
