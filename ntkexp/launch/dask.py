@@ -24,8 +24,9 @@ from ntkexp.options import count, option
 from ntkexp.progress import Progress
 from ntkexp.results import lock
 
-# A slice takes seconds to start: it is to last so long, but never less than one run.
-SLICE_SECONDS = 60.0
+# A slice takes some 3 seconds to start, more on a busy machine: it is to last so long, and so many
+# times longer, but is never less than one run.
+SLICE_SECONDS, STARTS = 60.0, 20
 # So that no worker waits long for the last one, or loses much.
 SLICES_A_WORKER = 4
 # How often a run is sent again whose workers were lost, while no run of its slice finishes.
@@ -51,7 +52,7 @@ class Dask(Launcher):
         """Send the jobs and wait for them. Returns 130 if the user did not wait."""
         total = done_before + len(jobs)
         with self._client() as client:
-            slices.begin_again_once(jobs)
+            config = slices.prepared(jobs, config)
             with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
                 try:
                     Dispatch(self, client, jobs, config, progress).go()
@@ -112,7 +113,7 @@ class Dispatch:
         self.held: list[tuple[float, Job]] = []
         self._given_up: dict[int, float] = {}
         # Of the slices so far; in a round every place of a machine has one run.
-        self._seconds, self._rounds = 0.0, 0
+        self._seconds, self._rounds, self._start_seconds = 0.0, 0, 0.0
         self._stopping = False
 
     def go(self) -> None:
@@ -145,7 +146,8 @@ class Dispatch:
         filled = min(self.room, -(-left // workers))
         if not self._rounds:
             return filled
-        rounds = int(SLICE_SECONDS * self._rounds / self._seconds)
+        wanted = max(SLICE_SECONDS, STARTS * self._start_seconds)
+        rounds = int(wanted * self._rounds / self._seconds)
         return max(filled, min(self.room * rounds, left // (SLICES_A_WORKER * workers)))
 
     def _listen(self) -> None:
@@ -167,6 +169,7 @@ class Dispatch:
         else:
             reason = "was told to stop"
             slices.settle(jobs, answer)
+            self._start_seconds = answer.start_seconds
             self._seconds += answer.seconds
             self._rounds += -(-len(jobs) // self.room)
         finished = any(job.outcome is Outcome.finished for job in jobs)

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from omegaconf import DictConfig, OmegaConf
+
 from ntkexp import machine
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
     from ntkexp.compose.plan import Plan
     from ntkexp.config import Launcher
     from ntkexp.launch.job import Job, Outcome
@@ -41,9 +41,11 @@ class Slice:
 
 @dataclass(frozen=True)
 class Answer:
-    """How each run of a slice ended, the reason and the log to read; and the seconds of all."""
+    """How each run of a slice ended, the reason and the log to read; the seconds until the first
+    began, and those of all."""
 
     ends: Sequence[tuple[Outcome, str, Path | None]]
+    start_seconds: float
     seconds: float
 
 
@@ -51,9 +53,12 @@ class SliceLost(Exception):
     """The process of a slice ended without an answer."""
 
 
-def begin_again_once(jobs: Sequence[Job]) -> None:
-    """Clear what is to be done again (--rerun) here and now: a slice that is sent a second time
-    must not begin again."""
+def prepared(jobs: Sequence[Job], config: DictConfig) -> DictConfig:
+    """The part of a sweep's config that slices ask for.
+
+    What is to be done again (--rerun) is cleared here and now: a slice that is sent a second time
+    must not begin again.
+    """
     from ntkexp.results.store import Run
 
     for job in jobs:
@@ -61,6 +66,9 @@ def begin_again_once(jobs: Sequence[Job]) -> None:
             with Run(job.folder, ()) as earlier:
                 earlier.clear()
             job.plan.config.rerun = False
+    asked = OmegaConf.masked_copy(config, ["launcher", "device", "progress"])
+    asked.progress = False
+    return asked
 
 
 def packed(jobs: Sequence[Job], config: DictConfig, patience_seconds: float) -> Slice:
@@ -81,7 +89,7 @@ def settle(jobs: Sequence[Job], answer: Answer) -> None:
 
 def begun(part: Slice) -> subprocess.Popen[bytes]:
     """The process of a slice, which has begun."""
-    words = [sys.executable, "-c", MAIN, str(os.getpid())]
+    words = [sys.executable, "-c", MAIN, str(os.getpid()), str(time.time())]
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=part.folder, stdin=pipe, stdout=pipe)
 
@@ -132,13 +140,16 @@ def main() -> None:
 
 
 def _carried_out(plans: Sequence[Plan], config: DictConfig, patience_seconds: float) -> Answer:
+    from ntkexp.execution.prepare import preload
     from ntkexp.launch import local
     from ntkexp.launch.job import Job, Outcome, look_up
 
-    began = time.monotonic()
+    preload(plans[0])  # what takes its time is loaded once
+    start_seconds, began = time.time() - float(sys.argv[2]), time.monotonic()
     jobs = [Job(plan.folder.name, plan) for plan in plans]
     for job in jobs:
         look_up(job, retry_failed=config.launcher.retry_failed)
     if waiting := [job for job in jobs if job.outcome is Outcome.waiting]:
         local.run(waiting, config, patience_seconds=patience_seconds)
-    return Answer([(job.outcome, job.reason, job.log) for job in jobs], time.monotonic() - began)
+    ends = [(job.outcome, job.reason, job.log) for job in jobs]
+    return Answer(ends, start_seconds, time.monotonic() - began)

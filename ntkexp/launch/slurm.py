@@ -28,10 +28,10 @@ from ntkexp.launch.job import BROKEN, Job, Outcome, set_outcome
 from ntkexp.launch.slices import (
     Slice,
     SliceLost,
-    begin_again_once,
     begun,
     ended,
     packed,
+    prepared,
     settle,
     unpacked,
 )
@@ -73,7 +73,7 @@ class Slurm(Launcher):
         executor = _executor(self)  # before anything is written
         length = self._length(len(jobs))
         parts = [jobs[at : at + length] for at in range(0, len(jobs), length)]
-        begin_again_once(jobs)
+        config = prepared(jobs, config)
         # A life that was killed on another node looks alive until its lock goes stale.
         work = [SlurmJob(packed(part, config, SILENT_SECONDS + 60)) for part in parts]
         submitted = _submitted(executor, work)

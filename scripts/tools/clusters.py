@@ -20,6 +20,7 @@ class Cluster:
 
     def __init__(self, folder: Path, environments: tuple[Mapping[str, str], ...], ttl: str) -> None:
         self.folder, self.file = folder, folder / "scheduler.json"
+        self.file.unlink(missing_ok=True)  # of one that was killed
         given_up_after = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": ttl}
         self.scheduler = self._start(given_up_after, "scheduler", "--port", "0")
         until(lambda: self.file.is_file() and self.file.stat().st_size > 0)

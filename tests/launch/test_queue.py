@@ -100,7 +100,7 @@ def test_nothing_is_read_of_what_is_in_the_queue(
             return True
 
         def result(self) -> bytes:
-            return pickle.dumps(Answer([(Outcome.finished, "", None)] * 10, 1.0))
+            return pickle.dumps(Answer([(Outcome.finished, "", None)] * 10, 3.0, 1.0))
 
     ids = [f"7_{number}" for number in range(1_000)]
     plan = Plan(config=OmegaConf.create({"rerun": False}), folder=tmp_path / "run")

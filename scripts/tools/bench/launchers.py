@@ -4,7 +4,7 @@
     python -m scripts.tools.bench.launchers sweep dask 200 10 FOLDER
     python -m scripts.tools.bench.launchers sweep killed 200 10 FOLDER   a worker by -9 every 20 s
     python -m scripts.tools.bench.launchers slurm 10000 FOLDER           a stand-in with its limits
-    python -m scripts.tools.bench.launchers client 2000                  processor time a run
+    python -m scripts.tools.bench.launchers client 2000 FOLDER           processor time a run
 
 Of a sweep it tells the seconds of the clock, since its 200 runs of 10 seconds sleep: what is left
 on a busy machine is what starting, sending and going on again take. Two runs go on at once, as jobs
@@ -17,9 +17,9 @@ import contextlib
 import hashlib
 import os
 import pickle
-import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,18 +98,24 @@ def sweep(how: str, runs: int, seconds: float) -> None:
 @contextlib.contextmanager
 def disturbed(workers: Cluster, every_seconds: float | None) -> Iterator[None]:
     """Inside, one of two workers is killed and replaced, time after time."""
-    killer = os.fork() if every_seconds else None
-    if killer == 0:
+    over = threading.Event()
+
+    def kill() -> None:
         for turn in numbers(1):
-            time.sleep(every_seconds or 0)
+            if over.wait(every_seconds):
+                break
             workers.kill(turn % 2)
             Path("kills.txt").write_text(f"{turn}")
+
+    killer = threading.Thread(target=kill)
+    if every_seconds:
+        killer.start()
     try:
         yield
     finally:
-        if killer:
-            os.kill(killer, signal.SIGKILL)
-            os.waitpid(killer, 0)
+        over.set()
+        if every_seconds:
+            killer.join()
 
 
 def slurm(runs: int) -> None:
@@ -145,12 +151,13 @@ def answered(part: slices.Slice) -> bytes:
     from ntkexp.launch.job import Outcome
 
     plans, *_ = pickle.loads(part.work)
-    return pickle.dumps(slices.Answer([(Outcome.finished, "", None)] * len(plans), 60.0))
+    return pickle.dumps(slices.Answer([(Outcome.finished, "", None)] * len(plans), 3.0, 60.0))
 
 
 def client(runs: int) -> None:
     """The processor time of the client a run, for slices of one run."""
     from ntkexp.launch.dask import Dispatch
+    from ntkexp.scripts.tools.bench.launchers import answered  # sent by its name
 
     spent, go = [0.0], Dispatch.go
 
@@ -159,16 +166,17 @@ def client(runs: int) -> None:
         go(self)
         spent[0] = time.process_time() - before
 
-    with patch.object(slices, "carry_out", answered), patch.object(Dispatch, "go", timed):
-        ntkexp([*words(runs, 0), "launcher=dask", "launcher.jobs=1", "launcher.runs=1"])
+    with cluster(Path("cluster").absolute()) as workers:
+        launcher = ("launcher=dask", f"launcher.address={workers.file}", "launcher.runs=1")
+        with patch.object(slices, "carry_out", answered), patch.object(Dispatch, "go", timed):
+            ntkexp([*words(runs, 0), *launcher])
     print(f"{1e3 * spent[0] / runs:.2f} ms of the client a run")
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
-    if what in ("sweep", "slurm"):
-        Path(rest[-1]).mkdir(parents=True)
-        os.chdir(rest.pop())
+    Path(rest[-1]).mkdir(parents=True)
+    os.chdir(rest.pop())
     if what == "sweep":
         sweep(rest[0], int(rest[1]), float(rest[2]))
     elif what == "slurm":
