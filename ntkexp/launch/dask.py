@@ -117,18 +117,22 @@ class Dispatch:
         self._stopping = False
 
     def go(self) -> None:
-        if not self.client.nthreads():
+        if not self._workers():
             print("launcher=dask: waiting for the first worker")
         # Machines are taken to be alike.
         asked = self.client.submit(slices.room, self.launcher, self.config.device, pure=False)
-        self.room: int = asked.result()
+        try:
+            self.room: int = asked.result()
+        except Exception:
+            self._refuse_lost_scheduler()
+            raise
         while self.sent or ((self.waiting or self.held) and not self._stopping):
             self._send()
             self._listen()
             self.progress.advance(0, sent=sum(map(len, self.sent.values())))
 
     def _send(self) -> None:
-        now, workers = time.monotonic(), sum(self.client.nthreads().values())
+        now, workers = time.monotonic(), self._workers()
         self.waiting += [job for due, job in self.held if due <= now]
         self.held = [(due, job) for due, job in self.held if due > now]
         while self.waiting and len(self.sent) < 2 * workers and not self._stopping:
@@ -199,9 +203,19 @@ class Dispatch:
             job.outcome = Outcome.waiting
             self.held.append((now + LATER_SECONDS, job))
 
+    def _workers(self) -> int:
+        """The slices that the cluster carries out at once."""
+        try:
+            return sum(self.client.nthreads().values())
+        except OSError as error:
+            raise self._gone() from error
+
     def _refuse_lost_scheduler(self) -> None:
         if self.client.status != "running" or any(one.status == "lost" for one in self.sent):
-            raise UserError(
-                f"launcher=dask: the scheduler {self.launcher.address or ''} is gone; the same "
-                "command goes on, once there is one"
-            )
+            raise self._gone()
+
+    def _gone(self) -> UserError:
+        return UserError(
+            f"launcher=dask: the scheduler {self.launcher.address or ''} is gone; the same command "
+            "goes on, once there is one"
+        )

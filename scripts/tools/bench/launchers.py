@@ -2,7 +2,7 @@
 
     python -m scripts.tools.bench.launchers sweep local 200 10 FOLDER    sweeps of runs that sleep
     python -m scripts.tools.bench.launchers sweep dask 200 10 FOLDER
-    python -m scripts.tools.bench.launchers sweep killed 200 10 FOLDER   a worker by -9 every 20 s
+    python -m scripts.tools.bench.launchers sweep dask 200 10 20 FOLDER  one killed every 20 s
     python -m scripts.tools.bench.launchers slurm 10000 FOLDER           a stand-in with its limits
     python -m scripts.tools.bench.launchers client 2000 FOLDER           processor time a run
 
@@ -37,7 +37,6 @@ from ntkexp.results.table import Table, float64, int64
 from ntkexp.scripts.tools.clusters import Cluster, cluster
 from ntkexp.studies.base import Found, Part, Study
 
-KILL_SECONDS = 20.0
 NAPS = 20
 SBATCH = """#!/bin/sh
 array=$(grep -o 'array=0-[0-9]*' "$1" | cut -d- -f2)
@@ -79,12 +78,12 @@ def words(runs: int, seconds: float) -> list[str]:
     ]  # fmt: skip
 
 
-def sweep(how: str, runs: int, seconds: float) -> None:
+def sweep(how: str, runs: int, seconds: float, kill_seconds: float | None = None) -> None:
     with contextlib.ExitStack() as stack:
         launcher = ["launcher.jobs=2"]
         if how != "local":
             workers = stack.enter_context(cluster(Path("cluster").absolute()))
-            stack.enter_context(disturbed(workers, KILL_SECONDS if how == "killed" else None))
+            stack.enter_context(disturbed(workers, kill_seconds))
             launcher = ["launcher=dask", f"launcher.address={workers.file}", "launcher.jobs=1"]
         began = time.monotonic()
         code = subprocess.run([sys.executable, "-m", "ntkexp", *words(runs, seconds), *launcher])
@@ -178,7 +177,7 @@ if __name__ == "__main__":
     Path(rest[-1]).mkdir(parents=True)
     os.chdir(rest.pop())
     if what == "sweep":
-        sweep(rest[0], int(rest[1]), float(rest[2]))
+        sweep(rest[0], int(rest[1]), *map(float, rest[2:]))
     elif what == "slurm":
         slurm(int(rest[0]))
     else:
