@@ -154,6 +154,12 @@ class Dispatch:
         rounds = int(wanted * self._rounds / self._seconds)
         return max(filled, min(self.room * rounds, left // (SLICES_A_WORKER * workers)))
 
+    def note(self, seconds: float, start_seconds: float, runs: int) -> None:
+        """So long took a slice of so many runs, after so long a start."""
+        self._start_seconds = start_seconds
+        self._seconds += seconds
+        self._rounds += -(-runs // self.room)
+
     def _listen(self) -> None:
         try:
             future = self._answered.get(timeout=LOOK_SECONDS)
@@ -173,9 +179,7 @@ class Dispatch:
         else:
             reason = "was told to stop"
             slices.settle(jobs, answer)
-            self._start_seconds = answer.start_seconds
-            self._seconds += answer.seconds
-            self._rounds += -(-len(jobs) // self.room)
+            self.note(answer.seconds, answer.start_seconds, len(jobs))
         finished = any(job.outcome is Outcome.finished for job in jobs)
         for job in jobs:
             if job.outcome is Outcome.elsewhere:

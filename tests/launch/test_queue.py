@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from omegaconf import OmegaConf
 
 from ntkexp.compose.plan import Plan
+from ntkexp.errors import UserError
 from ntkexp.launch import job, slurm
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.launch.slices import Answer
-from ntkexp.launch.slurm import Queue
+from ntkexp.launch.slurm import Queue, Slurm
 from ntkexp.progress import Progress
 
 
@@ -58,6 +61,26 @@ def test_what_comes_back_has_not_left(squeue: Path, monkeypatch: pytest.MonkeyPa
     assert watched.left(["7"]) == {"7": 0}
     now = 164.0
     assert watched.left(["7"]) == {"7": 29}
+
+
+@pytest.fixture
+def six_elements(squeue: Path) -> None:
+    """A cluster whose arrays have at most six jobs."""
+    program = squeue.with_name("scontrol")
+    program.write_text("#!/bin/sh\necho 'MaxArraySize            = 6'\n")
+    program.chmod(0o755)
+
+
+def test_a_job_has_as_many_runs_as_keep_the_array_short(squeue: Path) -> None:
+    assert [Slurm()._length(runs) for runs in (1, 1_000, 1_001, 10_000)] == [1, 1, 2, 10]
+
+
+@pytest.mark.usefixtures("six_elements")
+def test_the_cluster_says_how_long_an_array_may_be() -> None:
+    assert [Slurm()._length(runs) for runs in (6, 7, 30)] == [1, 2, 5]
+    assert Slurm(runs=8)._length(30) == 8
+    with pytest.raises(UserError, match=r"launcher.runs=4: .* takes 6 .*; expected 5 or more"):
+        Slurm(runs=4)._length(30)
 
 
 @dataclass(frozen=True)
@@ -112,7 +135,9 @@ def test_nothing_is_read_of_what_is_in_the_queue(
         asked_by_look.append(len(asked))
         squeue.write_text("")
 
-    monkeypatch.setattr(slurm.time, "sleep", all_leave)
+    # Its own clock: that of subprocess, which waits for squeue, goes on.
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=all_leave)
+    monkeypatch.setattr(slurm, "time", clock)
     monkeypatch.setattr(job, "read_status", lambda folder: pytest.fail(f"{folder} was read"))
     squeue.write_text("\n".join(ids[1:]))
     with Progress("sweep", 10_000, shown=False) as progress:

@@ -3,7 +3,7 @@
     python -m scripts.tools.bench.launchers sweep local 200 10 FOLDER    sweeps of runs that sleep
     python -m scripts.tools.bench.launchers sweep dask 200 10 FOLDER
     python -m scripts.tools.bench.launchers sweep dask 200 10 20 FOLDER  one killed every 20 s
-    python -m scripts.tools.bench.launchers slurm 10000 FOLDER           a stand-in with its limits
+    python -m scripts.tools.bench.launchers slurm 10000 FOLDER | head    a stand-in with its limits
     python -m scripts.tools.bench.launchers client 2000 FOLDER           processor time a run
 
 Of a sweep it tells the seconds of the clock, since its 200 runs of 10 seconds sleep: what is left
@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count as numbers
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 from unittest.mock import patch
 
@@ -138,10 +139,10 @@ def slurm(runs: int) -> None:
             print((folder / "arrays").read_text().strip())
             print(f"{reads[0] / waited:.1f} status files read a look of {seconds} s")
             raise KeyboardInterrupt
-        time.sleep(0.01)
 
     sys.addaudithook(watch)
-    with patch("ntkexp.launch.slurm.time.sleep", wait):
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=wait)
+    with patch("ntkexp.launch.slurm.time", clock):
         ntkexp([*words(runs, 0), "launcher=slurm"])
 
 
