@@ -89,3 +89,12 @@ def test_a_signal_goes_to_the_jobs_which_commit(start: Start, tmp_path: Path) ->
     assert "2 interrupted" in told
     assert states(tmp_path) == ["interrupted"] * 2
     assert sum(has_commits(run) for run in tmp_path.glob("outputs/disk/*")) == 2
+
+
+def test_a_launcher_of_ones_own_is_chosen_by_its_name(inside: Ntkexp) -> None:
+    mine = ("launcher=tests.launch.own_launchers.OneByOne", "launcher.times=2")
+    done = inside("train", "-m", *TINY_DISK, "seed=1,2", *mine)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("one by one, one by one, 2\n2 jobs: 2 finished")
+    refused = inside("train", "-m", *TINY_DISK, "seed=1,2", "launcher=pathlib.Path")
+    assert "expected a class that inherits from that of ntkexp.config" in refused.stderr
