@@ -195,7 +195,7 @@ class Dispatch:
         """After a lost worker: Dask itself tries only so often, whatever was done meanwhile."""
         self._losses[id(job)] = 0 if finished else self._losses[id(job)] + 1
         if self._losses[id(job)] > TRIES:
-            job.fail(f"its workers were lost {self._losses[id(job)]} times: {reason}")
+            job.fail(f"sent {self._losses[id(job)]} times in vain: {reason}")
         else:
             job.outcome = Outcome.waiting
             self.waiting.append(job)

@@ -70,7 +70,7 @@ def test_a_run_whose_workers_are_lost_is_sent_again_so_often(dispatch: Dispatch)
     assert job.outcome is Outcome.waiting
     dispatch._send_again(job, "killed", finished=False)
     assert job.outcome is Outcome.failed
-    assert job.reason == f"its workers were lost {TRIES + 1} times: killed"
+    assert job.reason == f"sent {TRIES + 1} times in vain: killed"
 
 
 @pytest.mark.slow
