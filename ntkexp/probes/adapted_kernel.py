@@ -19,6 +19,7 @@ import torch
 from ntkexp.errors import UserError
 from ntkexp.options import count, one_of, option, whole
 from ntkexp.probes.adaptation import Adaptation, at, changes, distance, numbers
+from ntkexp.probes.adapted_change import CHANGE, of_change
 from ntkexp.probes.base import columns
 from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
@@ -184,7 +185,7 @@ class AdaptedKernel(RemembersStart):
     """The error of the identity is written for all three rules; angles are those at ten points."""
 
     tables = (SIZES, COSINES, FITS, LAYERS, IDENTITY, PREMISE, FIFTHS, EXAMPLES, CELLS, CKAS,
-              ANGLES)  # fmt: skip
+              ANGLES, CHANGE)  # fmt: skip
     needs = frozenset({"network", "activations", "examples", "training"})
     looks_at = frozenset()
     tiny: ClassVar = {"points": 2}
@@ -217,7 +218,7 @@ class AdaptedKernel(RemembersStart):
             (PREMISE, premise(trained)),
         ]
         if trained.linear is not None:
-            written.append((FIFTHS, fifths(trained)))
+            written += (FIFTHS, fifths(trained)), (CHANGE, of_change(trained, self.points))
         if self.cells:
             written.append((CELLS, cells(trained, self.cells)))
         if self.shuffles:

@@ -205,6 +205,39 @@ def test_the_premise_is_the_least_norm_in_each_kernel(run: Path, reference: Refe
     assert found["distance"].unique() == pytest.approx([reference.step @ reference.step], rel=1e-4)
 
 
+def test_a_layers_change_is_told_by_rank_label_components_and_what_its_inputs_fit(
+    run: Path, reference: Reference
+) -> None:
+    found = table(run, "change").set_index("layer")
+    J0, J = reference.jacobian(0.0), reference.J
+    r, y = reference.f - reference.f0, reference.y
+    change = J @ J.T - J0 @ J0.T
+    squares = np.sort(np.linalg.eigvalsh(change) ** 2)
+    assert found.loc["total", "leading"] == pytest.approx(
+        squares[-5:].sum() / squares.sum(), rel=1e-3
+    )
+    last = J[:, -12:] @ J[:, -12:].T - J0[:, -12:] @ J0[:, -12:].T
+    assert found.loc["output", "with_label"] == pytest.approx(
+        cosine(last, np.outer(r, r)), abs=1e-3
+    )
+    # The second layer: its part of each row of J is a matrix, 12 by 12.
+    part = slice(-156, -12)
+    u, _, v = np.linalg.svd(reference.step[part].reshape(12, 12))
+    along = np.abs(J[:, part] @ np.outer(u[:, 0], v[0]).ravel()) / np.linalg.norm(
+        J[:, part], axis=1
+    )
+    order = np.argsort(np.abs(y))
+    truth = along[order[:6]].mean() / along[order[-6:]].mean()
+    assert found.loc["hidden2", "near_zero"] == pytest.approx(truth, rel=1e-2)
+    # What the last layer is given at the start is its gradient there.
+    z = J0[:, -12:]
+    for column, target in (("left_of_linear", y), ("left_of_sign", np.sign(y))):
+        rest = target - z @ np.linalg.pinv(z) @ target
+        assert found.loc["output", column] == pytest.approx(
+            rest @ rest / (target @ target), rel=1e-3
+        )
+
+
 def test_angles_are_cosines_that_end_near_those_of_the_final_kernel(
     run: Path, reference: Reference
 ) -> None:
