@@ -1,4 +1,5 @@
-"""A network of the plane, on a square lattice, and the radial spectrum of its class probability.
+"""A network of the plane, on a square lattice, and the radial spectrum of its class probability or,
+where targets are numbers, of its output.
 
 ntkexp train +exp=spectral/decision_maps
 
@@ -19,11 +20,12 @@ from ntkexp.options import option, positive, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
+from ntkexp.theory.float64 import Array
 from ntkexp.theory.spectral.manifold import lattice, radial_spectrum
 
 DECISION_MAP = Table(
     "decision_map",
-    "the log-odds of class 1 at one point of the plane",
+    "the log-odds of class 1 at one point of the plane; none where targets are numbers",
     {
         "step": STEP,
         "row": int64("of the lattice, from low y to high y"),
@@ -36,7 +38,10 @@ RADIAL_SPECTRUM = Table(
     "the sum of a map's Fourier magnitudes over all directions, at one frequency",
     {
         "step": STEP,
-        "map": string("of class probabilities or of classes", choices=("probability", "class")),
+        "map": string(
+            "of class probabilities, of classes, or of outputs, these times a Hann window",
+            choices=("probability", "class", "output"),
+        ),
         "k": int64("periods over the side of the square"),
         "zeta": float64("sum over the ring of frequencies nearest to k"),
     },
@@ -50,7 +55,7 @@ class DecisionMap(Probe):
     every `kept`-th row and column of the map is kept."""
 
     tables = (DECISION_MAP, RADIAL_SPECTRUM)
-    needs = frozenset({"network", "training"})
+    needs = frozenset({"network", "examples", "training"})
     looks_at = frozenset()
     tiny: ClassVar = {"grid": 16}
 
@@ -81,20 +86,30 @@ class DecisionMap(Probe):
             blocks = torch.split(points, POINTS_AT_ONCE)
             outputs = torch.cat([network(block.to(device))[:, 0] for block in blocks])
         logits = outputs.double().cpu().view(self.grid, self.grid)
+        if view.examples("train").targets.is_floating_point():
+            # Beyond the curve an output grows; its jumps at the square's sides are no frequencies.
+            window = np.hanning(self.grid + 1)[:-1]
+            return {
+                "radial_spectrum": spectra({"output": logits.numpy() * np.outer(window, window)})
+            }
         coarse = logits[:: self.kept, :: self.kept].clamp(-30, 30).numpy().round(2)
         side = len(coarse)
         maps = {"probability": logits.sigmoid().numpy(), "class": (logits > 0).double().numpy()}
-        spectra = {name: radial_spectrum(values) for name, values in maps.items()}
-        k = np.arange(1, len(spectra["class"]) + 1)
         return {
             "decision_map": {
                 "row": np.repeat(np.arange(side), side),
                 "column": np.tile(np.arange(side), side),
                 "logit": coarse.ravel(),
             },
-            "radial_spectrum": {
-                "map": np.repeat([*spectra], len(k)),
-                "k": np.tile(k, len(spectra)),
-                "zeta": np.concatenate([*spectra.values()]),
-            },
+            "radial_spectrum": spectra(maps),
         }
+
+
+def spectra(maps: dict[str, Array]) -> dict[str, object]:
+    found = {name: radial_spectrum(values) for name, values in maps.items()}
+    k = np.arange(1, len(next(iter(found.values()))) + 1)
+    return {
+        "map": np.repeat([*found], len(k)),
+        "k": np.tile(k, len(found)),
+        "zeta": np.concatenate([*found.values()]),
+    }

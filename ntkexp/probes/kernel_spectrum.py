@@ -31,6 +31,7 @@ KERNEL_SPECTRUM = Table(
         "clean": float64("of the targets without noise"),
         "error": float64("of the outputs less the targets without noise"),
         "noise": float64("of the targets less those without noise"),
+        "left": float64("of the outputs less the targets"),
     },
     notes="There are 50 groups, or one for each of fewer points; the parts sum to the mean square.",
 )
@@ -64,7 +65,7 @@ class KernelSpectrum(Probe):
             for values in (outputs, train.targets, train.clean_targets)
         )
         functions = {"network": f, "target": y, "clean": clean, "error": f - clean,
-                     "noise": y - clean}  # fmt: skip
+                     "noise": y - clean, "left": f - y}  # fmt: skip
         edges = np.linspace(0, len(f), min(GROUPS, len(f)) + 1).astype(int)
         energies = {
             name: np.add.reduceat((values @ self._vectors) ** 2, edges[:-1]) / len(f)

@@ -104,6 +104,14 @@ def premise(holds: bool) -> pd.DataFrame:
     return stacked(networks(kernel=kernel, distance=10.0, least=least) for kernel in kernels)
 
 
+def changes(holds: bool) -> pd.DataFrame:
+    """Hidden layers and the last one, and the whole kernel."""
+    axes = {"data.targets": TASKS, "seed": SEEDS, "layer": (*LAYERS, "total")}
+    high, left = (0.95, 0.02) if holds else (0.4, 0.12)
+    return rows(axes, leading=high, with_label=high, near_zero=high + 0.1, left_of_linear=left,
+                left_of_sign=0.2)  # fmt: skip
+
+
 def singular_values(holds: bool) -> pd.DataFrame:
     spread, narrow = (1.0, 1.0, 1.0), (1.0, 0.1, 0.1)
     axes = {"data.targets": TASKS, "seed": SEEDS, "layer": LAYERS, "rank": (1, 2, 3)}
@@ -147,6 +155,7 @@ def network(experiment: str, holds: bool, *, error: float = 1e-6) -> Record:
         "adapted_angles": angles(holds),
         "adapted_examples": examples(holds),
         "adapted_sizes": networks(kernel="change", layer="total", norm=MORE if holds else LESS),
+        "adapted_change": changes(holds),
         "adapted_premise": premise(holds),
         "relaxed_singular_values": singular_values(holds),
         "relaxed_entries": entries(holds),

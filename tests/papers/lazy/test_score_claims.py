@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.lazy.claims import group_alignment, left_out, scores
+from ntkexp.papers.lazy.claims import group_alignment, left_out, scores, vgg11
 from ntkexp.papers.lazy.curves import TENTHS
 from ntkexp.results.record import Record
 from tests.papers.made import record, rows
@@ -26,12 +26,12 @@ def evals(spread: dict[float, float]) -> pd.DataFrame:
     return rows(axes, seed=3, split="train", loss=loss, accuracy=1 - loss / 2.5)
 
 
-def network(spread: dict[float, float]) -> Record:
-    ends = np.linspace(1, (0.4, 0.99), STEPS).T
+def network(spread: dict[float, float], *, lazy: float = 0.99, name: str = scores.MLP) -> Record:
+    ends = np.linspace(1, (0.4, lazy), STEPS).T
     measures = dict.fromkeys(("relus", "kernel", "representation"), ends)
     axes = {"transform.alpha": (1.0, 100.0), "step": range(STEPS)}
     found = {"evals": evals(spread), "linearity": rows(axes, seed=3, split="train", **measures)}
-    return record(scores.MLP, found, recipe="paper", **{"optim.lr": 0.01})
+    return record(name, found, recipe="paper", **{"optim.lr": 0.01})
 
 
 # At a loss of 2 the curves are three fifths of the way to what they are from 1.8 on.
@@ -62,6 +62,13 @@ def test_the_numbers_of_a_claim(name: str, number: float | np.ndarray) -> None:
 def test_regimes_the_other_way_round_fail(name: str) -> None:
     records = [network({1.0: 0.05, 100.0: 0.1})]
     assert judge(LEDGER[name], records).verdict is Verdict.fails
+
+
+def test_vgg11s_pair_decides_as_far_as_it_is_lazy() -> None:
+    claim = next(claim for claim in vgg11.CLAIMS if claim.id == "lazy-figc4-spread")
+    for lazy, found in ((0.99, Verdict.holds), (0.3, Verdict.not_decidable)):
+        pair = network({1.0: 0.1, 100.0: 0.05}, lazy=lazy, name=scores.VGG)
+        assert judge(claim, [pair]).verdict is found
 
 
 @pytest.mark.parametrize("name", ["spread", "high", "lowest-faster"])

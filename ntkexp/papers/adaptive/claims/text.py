@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Section, above, percent, times
+from ntkexp.claims.claim import Section, above, below, percent, times
 from ntkexp.papers.adaptive.cases import (
     HIDDEN,
     LAST,
@@ -21,6 +22,7 @@ from ntkexp.papers.adaptive.cases import (
 from ntkexp.theory.adaptive.kernels import correlation, fifth_means
 from ntkexp.theory.float64 import Array, array
 
+BOTH = [LINEAR, SIGN]
 CORRELATIONS = {"y": "with_linear", "residual": "with_residual", "targets": "with_targets"}
 
 
@@ -85,7 +87,71 @@ def least_shared(adapted_angles: pd.DataFrame) -> float:
     return float(adapted_angles.groupby("t")["cosine"].mean().min())
 
 
+def of_layers(adapted_change: pd.DataFrame, column: str, layers: Sequence[str]) -> dict[str, float]:
+    """A column of `adapted_change` by layer; the whole kernel and one layer need no words."""
+    values = adapted_change.set_index("layer")[column]
+    return {layer if len(layers) > 1 else "": float(values[layer]) for layer in layers}
+
+
+WRITTEN = "this was written, and a reader had computed the number"
+PREMISE = "; that its premise is not met is `adaptive-s32-well-represented`"
+
 CLAIMS = (
+    claim_of_networks(
+        "s32-well-represented",
+        says="The linear targets y are well represented by the features of the final layer",
+        paper="well represented",
+        number="share of |y|² that least squares on the last hidden units at the start leave",
+        tables=("adapted_change",),
+        statistic=by_task(of_layers, [LINEAR], column="left_of_linear", layers=[LAST]),
+        holds=below(0.05),
+        threshold="ours, for `well`: a twentieth",
+        seen=WRITTEN,
+        unit=percent,
+        also=("of sign(y)", by_task(of_layers, [LINEAR], column="left_of_sign", layers=[LAST])),
+    ),
+    claim_of_networks(
+        "eq19-last-is-label",
+        says="On the linear task the final layer's kernel change is very close "
+        "to the label kernel",
+        paper="very close",
+        number="cosine of the change of the last layer's kernel with the label kernel",
+        tables=("adapted_change",),
+        statistic=by_task(of_layers, [LINEAR], column="with_label", layers=[LAST]),
+        holds=above(0.9),
+        threshold=f"ours, for `very close`{PREMISE}",
+        seen=WRITTEN,
+        also=(
+            "correlation of what it adds to the outputs with y",
+            by_task(at_layer, [LINEAR], column="with_linear", layer=LAST),
+        ),
+    ),
+    claim_of_networks(
+        "s32-components",
+        says="In earlier layers the principal components of the change align with the features of "
+        "points near y = 0",
+        paper="align; larger the nearer",
+        number="|cosine| of a point's average gradient with the leading singular direction of the "
+        "layer's change, mean over the fifth nearest to y = 0 over that over the farthest",
+        tables=("adapted_change",),
+        statistic=by_task(of_layers, [SIGN], column="near_zero", layers=HIDDEN),
+        holds=above(1.0),
+        seen=WRITTEN,
+        unit=times,
+    ),
+    claim_of_networks(
+        "s4-low-rank",
+        says="The average M is a low-rank perturbation of the identity",
+        paper="low-rank",
+        number="share of |K - K0|² on the 500 points in its five largest eigenvalues",
+        tables=("adapted_change",),
+        statistic=by_task(of_layers, BOTH, column="leading", layers=["total"]),
+        holds=above(0.9),
+        threshold="ours: five directions of 500 hold nine tenths; the change of the kernel has at "
+        "most twice the rank of that of M",
+        seen=WRITTEN,
+        unit=percent,
+    ),
     claim_of_networks(
         "eq19-last-layer",
         says="On the linear task only the final layer should contribute to the change of the "
@@ -95,7 +161,7 @@ CLAIMS = (
         tables=("adapted_layers",),
         statistic=by_task(at_layer, [LINEAR], column="share", layer=LAST),
         holds=above(0.5),
-        threshold="ours, the least that it can mean: most of it",
+        threshold=f"ours, the least that it can mean: most of it{PREMISE}",
         pilot=True,
         seen="this was written: pilots of two seeds had 4 and 6 %",
         unit=percent,
@@ -114,7 +180,7 @@ CLAIMS = (
         statistic=by_task(rather_y_than_sign, [SIGN]),
         holds=above(0.0),
         threshold="ours, the least that it can mean: more with y than with sign(y), two targets of "
-        "a correlation of 0.90 with one another",
+        f"a correlation of 0.90 with one another{PREMISE}",
         seen="≥ 0.9 of the correlation with y alone, by which it holds, became this",
         also=("with y", by_task(at_layer, [SIGN], column="with_linear", layer=LAST)),
     ),
@@ -139,7 +205,7 @@ CLAIMS = (
         tables=("adapted_layers", "adapted_examples"),
         statistic=by_task(rest_prefers_residual, [SIGN]),
         holds=above(0.0),
-        threshold="ours, the least that it can mean: more with the residual than with y",
+        threshold=f"ours, the least that it can mean: more with the residual than with y{PREMISE}",
         seen="the sum of the hidden layers took the place of each of them, by which it is partly",
         also=("each alone", by_task(hidden_prefer_residual, [SIGN])),
     ),

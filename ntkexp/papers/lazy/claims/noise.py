@@ -37,7 +37,7 @@ from ntkexp.theory.float64 import Array
 
 MLP, MLP_LAZY = "lazy/noise_mlp", "lazy/noise_mlp_lazy"
 RESNET, VGG, CNN = "lazy/noise_resnet18", "lazy/noise_vgg11", "lazy/noise_cnn"
-BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", CNN, f"{CNN}_lazy", MLP, MLP_LAZY)
+BOTH = (RESNET, f"{RESNET}_lazy", CNN, f"{CNN}_lazy", MLP, MLP_LAZY)
 TITLES = {
     RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10",
     CNN: "small CNN, CIFAR-10", MLP: "MLP, MNIST",

@@ -75,7 +75,7 @@ fig52, figc5, figc6 = (
     sharing(
         f"lazy-{figure}-scores-",
         figure=name,
-        **(COMMON | {"experiments": (MLP, VGG, f"{VGG}_lazy")}),
+        **(COMMON | {"experiments": (MLP,)}),
     )
     for figure, name in (("fig52", "5.2"), ("figc5", "C.5"), ("figc6", "C.6"))
 )
