@@ -13,6 +13,7 @@ from torch import nn
 
 from ntkexp import data
 from ntkexp.data.petal_classes import PetalClasses
+from ntkexp.data.petals import Petals
 from ntkexp.data.sines import Sines
 from ntkexp.errors import UserError
 from ntkexp.models import build
@@ -28,6 +29,7 @@ from ntkexp.probes.linear_pieces import LinearPieces
 from ntkexp.probes.perturbed_spectrum import PerturbedSpectrum, direction
 from ntkexp.probes.spectral_norms import SpectralNorms
 from ntkexp.probes.view import NetworkView, View
+from ntkexp.theory.spectral.manifold import radial_spectrum
 
 
 class Exact(nn.Module):
@@ -156,6 +158,24 @@ def test_a_map_is_the_network_on_a_lattice_and_its_spectrum_that_of_the_network(
     shown = pd.DataFrame(found["decision_map"])
     row = shown[(shown["row"] == 16) & (shown["column"] == 18)]["logit"].item()
     assert row == pytest.approx(0.1 * np.sin(2 * np.pi * 3 * 0.2 / 3.2), abs=0.006)
+
+
+def test_where_targets_are_numbers_the_map_is_of_the_output_in_a_window() -> None:
+    facts: Any = {"step": 5, "seed": 0, "last": True}
+    dataset = data.load(Petals(), 0, torch.device("cpu"), progress=False)
+    seen = NetworkView(Wave(), dataset, SquaredErrorLoss(1), **facts)
+    found = DecisionMap(grid=32, kept=1).measure(seen)
+    assert {*found} == {"radial_spectrum"}
+    table = pd.DataFrame(found["radial_spectrum"])
+    assert {*table["map"]} == {"output"}
+    zeta = table.set_index("k")["zeta"]
+    # A Hann window in each direction has weights 1/4, 1/2, 1/4 at the neighbours of a frequency.
+    line = np.hanning(33)[:-1]
+    y, x = np.meshgrid(np.arange(32) / 32, np.arange(32) / 32, indexing="ij")
+    # 3.2 (x - 1/2) is the lattice, so the wave has another phase.
+    wave = 0.1 * np.sin(2 * np.pi * (3 * (x.T - 0.5) + 4 * (y.T - 0.5)))
+    assert zeta.to_numpy() == pytest.approx(radial_spectrum(wave * np.outer(line, line)), abs=1e-6)
+    assert zeta.idxmax() == 5
 
 
 def test_a_perturbation_keeps_what_it_does_not_touch_and_has_its_length() -> None:
