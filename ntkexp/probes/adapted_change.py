@@ -1,9 +1,8 @@
 """Of a layer: what its part of the kernel's change is like, and what its inputs could fit alone.
 
 LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspective of Neural Networks", section 3.2:
-the last layer fits what its inputs represent well, and its part of K - K_0 is near the label
-kernel; in an earlier layer the principal components of the change lie along the features of points
-near y = 0. Section 4: the average M is a low-rank perturbation of the identity.
+the last layer's part of K - K_0 is near the label kernel; in an earlier layer the components of the
+change lie along the features of points near y = 0. Section 4: M - I is of low rank.
 """
 
 from __future__ import annotations
@@ -44,56 +43,46 @@ CHANGE = Table(
 
 
 def of_change(trained: Adaptation, points: int) -> Iterable[tuple[object, ...]]:
-    assert trained.linear is not None
-    y, label = trained.linear, trained.label("residual")
-    inputs = inputs_of_layers(at(trained.network, trained.start), trained.inputs)
     for layer, K in changes(trained).items():
         squares = np.sort(np.linalg.eigvalsh(K) ** 2)
         leading = squares[-LEADING:].sum() / squares.sum() if squares.any() else np.nan
-        of_layer = (np.nan,) * 3
-        if layer in inputs:
-            near, far = fifth_means(np.abs(along(trained, layer, points)), np.abs(y))
-            of_layer = near / far, left(inputs[layer], y), left(inputs[layer], np.sign(y))
-        yield layer, leading, cosine(K, label), *of_layer
+        own = (np.nan,) * 3 if layer == "total" else of_layer(trained, layer, points)
+        yield layer, leading, cosine(K, trained.label("residual")), *own
 
 
-def inputs_of_layers(network: nn.Module, inputs: Tensor) -> dict[str, Array]:
-    """(n, d) of each layer with a weight: what it is given, a row an example."""
-    found: dict[str, Array] = {}
-    hooks = [
-        module.register_forward_pre_hook(
-            lambda _, given, name=name: found.update({name: numbers(given[0].flatten(1))})
-        )
-        for name, module in network.named_modules()
-        if getattr(module, "weight", None) is not None
-    ]
-    with torch.no_grad():
-        network(inputs)
-    for hook in hooks:
-        hook.remove()
-    return found
+def of_layer(trained: Adaptation, layer: str, points: int) -> tuple[float, ...]:
+    assert trained.linear is not None
+    near, far = fifth_means(np.abs(along(trained, layer, points)), np.abs(trained.linear))
+    z = given(at(trained.network, trained.start), layer, trained.inputs)
+    return near / far, left(z, trained.linear), left(z, np.sign(trained.linear))
 
 
 def along(trained: Adaptation, layer: str, points: int) -> Array:
     """(n,) cosines of the average gradient by a layer's weight with the leading singular direction
     u v^T of the weight's change."""
-    ends = dict(trained.network.named_parameters())
-    start, end = trained.start[f"{layer}.weight"], ends[f"{layer}.weight"].detach()
-    u, _, v = torch.linalg.svd((end - start).flatten(1), full_matrices=False)
-    direction = torch.outer(u[:, 0], v[0]).view_as(end)
-
-    def outputs(weight: Tensor, t: float) -> Tensor:
-        between = {name: (1 - t) * trained.start[name] + t * ends[name].detach() for name in ends}
-        given = {**between, f"{layer}.weight": weight}
-        return functional_call(trained.network, given, (trained.inputs,))[:, 0]  # type: ignore[no-any-return]
-
+    name, ends = f"{layer}.weight", dict(trained.network.named_parameters())
+    u, _, v = torch.linalg.svd((ends[name].detach() - trained.start[name]).flatten(1))
+    direction = torch.outer(u[:, 0], v[0]).view_as(ends[name])
     projected = np.zeros(len(trained.inputs))
     for t, share in quadrature(trained.rule, points):
-        weight = (1 - t) * start + t * end
-        moved = jvp(lambda w, t=t: outputs(w, t), weight, direction)[1]  # type: ignore[no-untyped-call]
-        projected += share * numbers(moved)
+        between = {key: (1 - t) * trained.start[key] + t * ends[key].detach() for key in ends}
+
+        def outputs(weight: Tensor, rest: dict[str, Tensor] = between) -> Tensor:
+            return functional_call(trained.network, rest | {name: weight}, trained.inputs)  # type: ignore[no-any-return]
+
+        moved = jvp(outputs, between[name], direction)[1]  # type: ignore[no-untyped-call]
+        projected += share * numbers(moved[:, 0])
     norms = np.sqrt(np.diag(numbers(trained.average.kernel.layers[layer])))
     return array(np.divide(projected, norms, out=np.zeros_like(norms), where=norms > 0))
+
+
+def given(network: nn.Module, layer: str, inputs: Tensor) -> Array:
+    """(n, d): what a layer of a copied network is given, a row an example."""
+    found: list[Tensor] = []
+    network.get_submodule(layer).register_forward_pre_hook(lambda _, x: found.append(x[0]))
+    with torch.no_grad():
+        network(inputs)
+    return numbers(found[0].flatten(1))
 
 
 def left(inputs: Array, targets: Array) -> float:

@@ -112,8 +112,7 @@ CLAIMS = (
     ),
     claim_of_networks(
         "eq19-last-is-label",
-        says="On the linear task the final layer's kernel change is very close "
-        "to the label kernel",
+        says="On the linear task the final layer's kernel change is very close to the label kernel",
         paper="very close",
         number="cosine of the change of the last layer's kernel with the label kernel",
         tables=("adapted_change",),
