@@ -35,7 +35,8 @@ from ntkexp.scripts.tools.thinning import thinning
 
 LIMIT_BYTES = 35_000_000
 LEFT_OUT = "left out"
-# Read by no claim and drawn in no figure; `evals` has the loss at every look.
+# `evals` has the loss at every look. Claims read `steps` of linearised networks alone, one update
+# an epoch: `--tables` keeps them.
 UNREAD = frozenset({"steps", "margins"})
 
 

@@ -36,6 +36,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/resnet18_one": "18 minutes",
     "linearised/resnet18_one_linear": "13 minutes",
     "linearised/cifar2_mlp": "10 minutes",
+    "linearised/cifar2_mlp_adam": "10 minutes",
+    "linearised/error": "13 minutes a seed",
     "linearised/cifar2_mlp_linear": "8 minutes",
     "linearised/cifar2_lenet": "39 minutes",
     "linearised/cifar2_lenet_linear": "4 minutes",

@@ -110,8 +110,9 @@ def last_looks(records: Sequence[Record]) -> pd.DataFrame:
 def tasks(records: Sequence[Record]) -> pd.DataFrame:
     """By index j of the eigenfunction: at the last look the test accuracy, the training loss and
     accuracy, and the number of updates; steps to `TRAINED` of the running mean over minibatches
-    (infinite where it was not reached); and the weights' distance and cosine distance from the
-    first ones. The runs are those of one experiment and seed."""
+    (infinite where it was not reached), and of one minibatch an epoch where `steps` are kept; and
+    the weights' distance and cosine distance from the first ones. The runs are those of one
+    experiment and seed."""
     ends = last_looks(records)
     wide = ends.pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
     frame = pd.DataFrame(
@@ -127,6 +128,9 @@ def tasks(records: Sequence[Record]) -> pd.DataFrame:
         below = events[(events["event"] == "train_loss") & (events["threshold"] == TRAINED)]
         reached = below.groupby(INDEX)["step"].min().astype(float)
     frame["steps"] = reached.reindex(frame.index).fillna(np.inf)
+    if len(logged := by_task(records, "steps")):
+        low = logged[(logged["train_loss"] < TRAINED) & (logged["step"] % EPOCH == 0)]
+        frame["logged"] = low.groupby(INDEX)["step"].min().reindex(frame.index).fillna(np.inf)
     if len(moved := by_task(records, "distance")):
         final = moved.sort_values("step").groupby(INDEX).last()
         frame[["distance", "cosine_distance"]] = final[["distance", "cosine_distance"]]

@@ -13,6 +13,7 @@ from ntkexp.papers.linearised.claims.eigenfunctions import CLAIMS
 from ntkexp.papers.linearised.tasks import tasks
 from ntkexp.results.record import Record
 from tests.papers.linearised.made import ALL, of_one_task, record
+from tests.papers.made import rows
 
 LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}
 FOUR = (20, 100, 400, 1000)
@@ -69,6 +70,22 @@ def test_who_never_comes_to_the_loss_is_last_and_a_task_where_nobody_does_says_n
     found = judge(LEDGER["sec43-sooner"], [some, soon])
     assert [case.value for case in found.cases] == pytest.approx([1 / 5])
     assert found.verdict is Verdict.fails
+
+
+def test_the_authors_log_is_another_reading_of_who_is_sooner() -> None:
+    """Of one minibatch an epoch below the loss the network has one first; of running means not."""
+    both = [
+        record("linearised/mlp", FALLING, steps=[np.inf] * len(ALL)),
+        record("linearised/mlp_linear", BETTER),
+    ]
+    assert verdict("sec43-sooner", *both) is Verdict.fails
+    for one, scattered in zip(both, (0.001, 0.02), strict=True):
+        axes = {"data.index": ALL, "step": (0, 389, 390, 780)}
+        loss = [0.7, 0.001, scattered, 0.001]
+        one.tables["steps"] = rows(axes, train_loss=loss)  # type: ignore[index]
+    found = judge(LEDGER["sec43-sooner"], both)
+    assert found.verdict is Verdict.not_decidable
+    assert found.undecided == "running mean: fails; one minibatch an epoch: holds"
 
 
 def test_steps_are_ranked_among_the_tasks_that_come_to_the_loss() -> None:

@@ -28,6 +28,8 @@ def tables(experiment: str, holds: bool) -> Mapping[str, pd.DataFrame] | None:
             return waves({NOISE: ("centred",), K: (0.5,), BETA: (0.5, 1.0)}, holds)
         case "wave_periods":
             return waves({K: (0.3, 3.0), BETA: (0.0, 0.5, 1.0)}, holds)
+        case "wave_basis":
+            return {"kernel_spectrum": learned(holds)}
         case "kernel_noise" | "kernel_noise_slow":
             return {"kernel_spectrum": spectrum(holds)}
     return None
@@ -43,10 +45,25 @@ def waves(axes: Mapping[str, tuple[object, ...]], holds: bool) -> Mapping[str, p
         late = {0: 1 + higher, 100: 1, 200: 1 + higher}[int(one["step"])]
         return 0.5 * best * late
 
+    def training(**one: float) -> float:
+        """All is learned at step 100 at low k (or high), at 200 in between, and else never."""
+        rank = sum(k < one[K] for k in axes[K]) if holds else sum(k > one[K] for k in axes[K])  # type: ignore[operator]
+        return 0.0 if one["step"] >= 100 * (1 + rank) else 9.0
+
     looks = {**axes, "seed": SEEDS, "step": (0, 100, 200)}
+    trained = rows(looks | {"step": (0, 100, 200, 300)}, split="train", subset="all", loss=training)
     start = {**axes, "seed": SEEDS, "step": (0,), "n": (20, 40)}
     noise = rows(start, noise=lambda **one: one[BETA] ** 2 * POWER / 2)
-    return {"evals": rows(looks, split="test", subset="all", loss=loss), "kernel_spectrum": noise}
+    evals = pd.concat([rows(looks, split="test", subset="all", loss=loss), trained])
+    return {"evals": evals, "kernel_spectrum": noise}
+
+
+def learned(holds: bool) -> pd.DataFrame:
+    """What is left of targets along eigenvectors goes from low n to high, or from high to low."""
+    axes = {K: (0.05, 3.0), BETA: (1.0,), "seed": SEEDS, "step": range(0, 501, 100),
+            "n": (10, 20, 30, 40)}  # fmt: skip
+    return rows(axes, target=1.0, noise=0.5, left=lambda **one: float(
+        one["step"] < 10 * (one["n"] if holds else 50 - one["n"])))  # fmt: skip
 
 
 def spectrum(holds: bool) -> pd.DataFrame:

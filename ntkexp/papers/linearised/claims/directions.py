@@ -10,7 +10,7 @@ from ntkexp.claims.claim import above, below, sharing
 from ntkexp.claims.curves import spearman
 from ntkexp.claims.statistics import Group, by, by_run
 from ntkexp.papers.linearised.claims.numbers import by_model, rank
-from ntkexp.papers.linearised.tasks import TRAINED, Pair, by_task, experiments, pairs
+from ntkexp.papers.linearised.tasks import LINEAR, TRAINED, Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
 
 NETWORK = "linearised/separable"
@@ -82,6 +82,17 @@ CLAIMS = (
         threshold="ours, for a fall with some noise",
         pilot=True,
         seen="this was written: .999, .998, .52 at 1, 100, 512 in a trial",
+    ),
+    claim(
+        "rank-linear",
+        says="So does its linearisation",
+        experiments=(NETWORK + LINEAR,),
+        statistic=by_model(rank, column="accuracy"),
+        holds=below(-0.8),
+        number="Spearman's correlation of the direction's index and its test accuracy",
+        paper="sort alike",
+        threshold="ours, for a fall with some noise",
+        seen="this was written, and a reader had computed the number",
     ),
     claim(
         "gap",

@@ -18,9 +18,9 @@ from ntkexp.papers.linearised.claims.numbers import (
     SIZES,
     agreement,
     beside_rank,
+    both_logs,
     by_model,
     by_pair,
-    by_size,
     crossing,
     drop,
     each_network,
@@ -34,7 +34,6 @@ from ntkexp.papers.linearised.claims.numbers import (
     mean_gap,
     rank,
     rank_in_deviations,
-    reached_later,
 )
 from ntkexp.papers.linearised.tasks import LEARNED_BY_MOST, LINEAR, TRAINED, experiments, readings
 
@@ -190,7 +189,7 @@ sooner = sharing(
     paper="much faster, in every experiment",
     says="On every task a network comes to a training loss of .01 before its linearisation",
     number="share of tasks in which the network is no sooner",
-    statistic=by_pair(reached_later),
+    statistic=both_logs,
     holds=below(0.0),
     pilot=True,
     seen="this was written: in a trial it was not so at j = 2 and 20",
@@ -298,7 +297,7 @@ CLAIMS = (
            experiments=(*SIZES, *CIFAR2, *SEPARABLE, *WHOSE, *ADAM, *LENET_ADAM),
            says="A network comes to a training loss of .01 before its linearisation on CIFAR2 and "
            "its parts, on linear tasks, on other kernels' tasks, and by Adam",
-           statistic=by_size(reached_later), seen="this was written, but for "
+           seen="this was written, but for "
            "ResNet18 on CIFAR2 and LeNet on another's task"),
     agree,
     trained,

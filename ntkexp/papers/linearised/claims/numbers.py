@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ntkexp.claims.claim import Case
 from ntkexp.claims.curves import spearman
 from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.linearised.tasks import (
@@ -73,7 +74,7 @@ def each_size(records: Sequence[Record]) -> Iterator[Group]:
     ])  # fmt: skip
 
 
-by_model, by_pair, by_size = by(each_model), by(each_pair), by(each_size)
+by_model, by_pair = by(each_model), by(each_pair)
 
 
 def rank(frame: pd.DataFrame, column: str) -> float:
@@ -124,10 +125,22 @@ def mean_gap(pair: Pair) -> float:
     return float(gap[gap.index >= FROM].mean())
 
 
-def reached_later(pair: Pair) -> float:
+def both_logs(records: Sequence[Record]) -> Iterator[Case]:
+    """`reached_later` by the running mean over minibatches and, where both models have it, by the
+    authors' log, one minibatch an epoch."""
+    found = [*each_size(records)]
+    logged = [all("logged" in part for part in (pair.network, pair.linear)) for *_, pair in found]
+    for (name, seed, pair), known in zip(found, logged, strict=True):
+        mean = "running mean" if any(logged) else ""
+        for column, reading in {"steps": mean, "logged": "one minibatch an epoch"}.items():
+            if column == "steps" or known:
+                yield Case(name, seed, reached_later(pair, column), reading)
+
+
+def reached_later(pair: Pair, column: str = "steps") -> float:
     """The share of tasks in which the network came to the loss no sooner than its linearisation, of
     those where one of them came there; who never does is last."""
-    network, linear = pair.network["steps"], pair.linear["steps"]
+    network, linear = pair.network[column], pair.linear[column]
     came = np.isfinite(network) | np.isfinite(linear)
     return float((network >= linear)[came].mean()) if came.any() else math.nan
 
