@@ -12,14 +12,13 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.functional import jvp
-from torch.func import functional_call
 
 from ntkexp.probes.adaptation import Adaptation, at, changes, numbers
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.tangent.average_features import quadrature
 from ntkexp.theory.adaptive.kernels import cosine, fifth_means
 from ntkexp.theory.float64 import Array, array
+from ntkexp.transforms.linearise import Linearised
 
 LEADING = 5  # eigenvalues of a change that are counted
 
@@ -66,12 +65,10 @@ def along(trained: Adaptation, layer: str, points: int) -> Array:
     projected = np.zeros(len(trained.inputs))
     for t, share in quadrature(trained.rule, points):
         between = {key: (1 - t) * trained.start[key] + t * ends[key].detach() for key in ends}
-
-        def outputs(weight: Tensor, rest: dict[str, Tensor] = between) -> Tensor:
-            return functional_call(trained.network, rest | {name: weight}, trained.inputs)  # type: ignore[no-any-return]
-
-        moved = jvp(outputs, between[name], direction)[1]  # type: ignore[no-untyped-call]
-        projected += share * numbers(moved[:, 0])
+        linear = Linearised(at(trained.network, between), keeps_start=False)
+        linear.move_to({name: direction})
+        with torch.no_grad():
+            projected += share * numbers(linear(trained.inputs)[:, 0])
     norms = np.sqrt(np.diag(numbers(trained.average.kernel.layers[layer])))
     return array(np.divide(projected, norms, out=np.zeros_like(norms), where=norms > 0))
 

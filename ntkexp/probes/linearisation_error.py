@@ -11,18 +11,16 @@ and Frossard, "What can linearized neural networks actually say about generaliza
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import Tensor
-from torch.autograd.functional import jvp
-from torch.func import functional_call
 
 from ntkexp.options import count, option
+from ntkexp.probes.adaptation import at
 from ntkexp.probes.base import columns
 from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
+from ntkexp.transforms.linearise import Linearised
 
 LINEARISATION_ERROR = Table(
     "linearisation_error",
@@ -58,28 +56,13 @@ class LinearisationError(RemembersStart):
         inputs = view.examples("test").inputs[: self.examples]
         rows: list[tuple[object, ...]] = []
         for step, then in self._start.items():
-            sums = torch.zeros(3, dtype=torch.float64)
-            for batch in torch.split(inputs, AT_ONCE):
-                with torch.no_grad():
-                    f = network(batch).double().flatten()
-                off = linearised(network, then, now, batch).double().flatten() - f
-                same = ((f + off) * f > 0).double()
-                sums += torch.stack([off @ off, f @ f, same.mean() * len(batch)]).cpu()
+            linear, sums = Linearised(at(network, then)), torch.zeros(3, dtype=torch.float64)
+            linear.move_to({name: now[name] - weight for name, weight in then.items()})
+            with torch.no_grad():
+                for batch in torch.split(inputs, AT_ONCE):
+                    f, other = (m(batch).double().flatten().cpu() for m in (network, linear))
+                    same = (f * other > 0).double().mean() * len(batch)
+                    sums += torch.stack([(other - f).square().sum(), f @ f, same])
             error, square, same = sums.tolist()
             rows.append((int(step), error / square, same / len(inputs)))
         return {"linearisation_error": columns(LINEARISATION_ERROR, rows)}
-
-
-def linearised(
-    network: Any, then: dict[str, Tensor], now: dict[str, Tensor], inputs: Tensor
-) -> Tensor:
-    """f_then + J_then (now - then), (n, c)."""
-    names = [*then]
-
-    def outputs(*weights: Tensor) -> Tensor:
-        given = dict(zip(names, weights, strict=True))
-        return functional_call(network, given, (inputs,))  # type: ignore[no-any-return]
-
-    steps = tuple(now[name] - then[name] for name in names)
-    value, moved = jvp(outputs, tuple(then.values()), steps)  # type: ignore[no-untyped-call]
-    return value + moved  # type: ignore[no-any-return]

@@ -45,17 +45,10 @@ def waves(axes: Mapping[str, tuple[object, ...]], holds: bool) -> Mapping[str, p
         late = {0: 1 + higher, 100: 1, 200: 1 + higher}[int(one["step"])]
         return 0.5 * best * late
 
-    def training(**one: float) -> float:
-        """All is learned at step 100 at low k (or high), at 200 in between, and else never."""
-        rank = sum(k < one[K] for k in axes[K]) if holds else sum(k > one[K] for k in axes[K])  # type: ignore[operator]
-        return 0.0 if one["step"] >= 100 * (1 + rank) else 9.0
-
     looks = {**axes, "seed": SEEDS, "step": (0, 100, 200)}
-    trained = rows(looks | {"step": (0, 100, 200, 300)}, split="train", subset="all", loss=training)
     start = {**axes, "seed": SEEDS, "step": (0,), "n": (20, 40)}
     noise = rows(start, noise=lambda **one: one[BETA] ** 2 * POWER / 2)
-    evals = pd.concat([rows(looks, split="test", subset="all", loss=loss), trained])
-    return {"evals": evals, "kernel_spectrum": noise}
+    return {"evals": rows(looks, split="test", subset="all", loss=loss), "kernel_spectrum": noise}
 
 
 def learned(holds: bool) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 """Section 4: the frequencies in the plane of what fits a signal on a curve; and when the waves of
-Experiment 3 are learned, whole and along the eigenvectors of a kernel."""
+Experiment 3 are learned along the eigenvectors of a kernel."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from itertools import pairwise
 
 import pandas as pd
 
-from ntkexp.claims.claim import above, below, sharing, times
+from ntkexp.claims.claim import Claim, above, below, sharing, times
 from ntkexp.claims.curves import rank_correlation
 from ntkexp.claims.statistics import Group, by, by_run
-from ntkexp.papers.spectral.claims.noisy_digits import (
-    IN_PERIODS,
-    READINGS,
-    WAVES,
-    cells,
-    errors,
-    powers,
-)
-from ntkexp.papers.spectral.numbers import by_frequency, first_steps
+from ntkexp.papers.spectral.claims.noisy_digits import cells
+from ntkexp.papers.spectral.numbers import first_steps
 from ntkexp.results.record import Record
 
 L = "data.petals"
@@ -53,19 +46,6 @@ def over_the_lowest(networks: pd.Series, features: pd.DataFrame) -> dict[str, fl
     return {f"L = {petals}": float(ratio) for petals, ratio in ratios.items()}
 
 
-def learned_later(evals: pd.DataFrame, kernel_spectrum: pd.DataFrame) -> dict[str, float]:
-    """By beta the order of k and of the first step at which the training error is half of the
-    noise's power, means over networks."""
-    error = errors(cells(evals), "train")
-    power = powers(cells(kernel_spectrum)).mean()
-    first = first_steps(error.le(power / 2, axis=0).T)
-    by_beta = {beta: part.groupby("k").mean() for beta, part in first.groupby("beta")}
-    return {
-        f"β = {float(str(beta))}": by_frequency(part) * (len(part) - 1) ** 0.5
-        for beta, part in by_beta.items()
-    }
-
-
 def learned_in_order(kernel_spectrum: pd.DataFrame) -> dict[str, float]:
     """By k the order of n and of the first step at which half of the targets' energy is left."""
     found = {}
@@ -78,8 +58,6 @@ def learned_in_order(kernel_spectrum: pd.DataFrame) -> dict[str, float]:
 
 plane = sharing("spectral-sec4-", figure="ours", tables=("radial_spectrum",), unit=times,
                 seen="this was written, and of one network and two curves the numbers")  # fmt: skip
-wave = sharing("spectral-fig34-", figure="3.4", tables=("kernel_spectrum",), holds=above(0.8),
-               threshold="ours", seen="this was written")  # fmt: skip
 CLAIMS = (
     plane(
         "lower",
@@ -103,26 +81,18 @@ CLAIMS = (
         statistic=by(beside_features)(over_the_lowest),
         holds=below(1.0),
     ),
-    wave(
-        "later",
-        says="Noise of low frequency is readily fitted, that of higher frequency later",
-        paper="readily; only later",
-        number="Spearman's correlation of k with the first step at which the training error is "
-        "half of the noise's power, means over networks, times √(n - 1) for n frequencies",
-        holds=above(1.0),
-        threshold="the sign, by the deviation that the correlation has without any order",
-        experiments=(WAVES[0], IN_PERIODS),
-        readings=READINGS,
-        tables=("evals", "kernel_spectrum"),
-        statistic=by_run(learned_later),
-    ),
-    wave(
-        "basis",
-        says="The waves' targets, too, are learned from low to high generalised frequency",
+    Claim(
+        "spectral-fig34-basis",
+        "3.4",
+        "The waves' targets, too, are learned from low to high generalised frequency",
         paper="gradually",
         number="Spearman's correlation of n with the first step at which half of the targets' "
         "energy along a group of eigenvectors is left",
         experiments=("spectral/wave_basis",),
+        tables=("kernel_spectrum",),
         statistic=by_run(learned_in_order),
+        holds=above(0.8),
+        threshold="ours",
+        seen="this was written",
     ),
 )
