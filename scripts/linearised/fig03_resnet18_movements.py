@@ -13,8 +13,8 @@ FIGURE = "3"
 EXPERIMENTS = (
     "linearised/resnet18",
     "linearised/resnet18_linear",
-    "linearised/resnet18_one",
-    "linearised/resnet18_one_linear",
+    "linearised/resnet18_standard",
+    "linearised/resnet18_standard_linear",
 )
 
 main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements, __name__)

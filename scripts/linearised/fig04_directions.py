@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.linearised.tasks import TRAINED, by_task, pairs
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, records_of
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, draw_points, records_of
 
 FIGURE = "4"
 DIRECTIONS = "linearised/directions_lenet"
@@ -27,10 +27,10 @@ def make(options: drawing.Options) -> Figure:
         runs.stop(["expected a network, its linearisation, and its directions"])
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE * 0.75, PANEL))
     pair = both[0]
-    for whose, (label, colour, marker) in LOOKS.items():
+    for whose, (label, colour, _) in LOOKS.items():
         tasks = pair.network if whose == "network" else pair.linear
-        left.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
-                  label=label)  # fmt: skip
+        left.plot(tasks.index, tasks["accuracy"], color=colour, label=label)
+        draw_points(left, tasks, "accuracy", whose)
     regression = by_task(records, "kernel_regression")
     if len(regression):
         test = regression[regression["split"] == "test"].sort_values("data.index")
@@ -52,7 +52,7 @@ def make(options: drawing.Options) -> Figure:
         f"{config['model.activation']}; {config['data.train_examples']:,} training examples"
     ]
     if untrained:
-        lines.append(f"{untrained} networks end above a training loss of {TRAINED:g}")
+        lines.append(f"{untrained} networks, not filled, end above a training loss of {TRAINED:g}")
     drawing.note(figure, lines)
     return figure
 

@@ -1,7 +1,8 @@
 """LeNet5's kernel before and after training on its 500th eigenfunction.
 
 Alignment with each of the 1,000 leading eigenfunctions of the first kernel, on training images: at
-both ends; its growth; and its growth over that of the kernel's trace. Triangle: the one trained on.
+both ends; its growth; and its growth over that of the kernel's trace. Triangle: the one trained on,
+whose growth is the largest, while φ_1 has the largest α at either end.
 """
 
 from __future__ import annotations

@@ -9,7 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.tasks import LEARNED, LINEAR, TITLES, TRAINED, each_task, pairs
+from ntkexp.papers.linearised.tasks import (
+    LEARNED,
+    LINEAR,
+    STANDARD,
+    TITLES,
+    TRAINED,
+    each_task,
+    pairs,
+)
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -19,7 +27,13 @@ LOOKS = {
     "linear": ("linearisation", drawing.VERMILION, "s"),
 }
 # Points of a network that begins otherwise than its neighbours: no line joins them.
-APART = {"linearised/resnet18_one": ("*", "every block's last norm begins with scale 1")}
+APART = {
+    "linearised/resnet18": (
+        "P", "plus signs: residual branches off at the start, as in the released code"
+    ),
+}  # fmt: skip
+# The text's order of networks.
+ORDER = ("MLP", "LeNet", "ResNet18")
 # The lines of CIFAR2 in the panels of an architecture.
 CIFAR2 = "linearised/cifar2_"
 PANEL = 2.6
@@ -43,7 +57,8 @@ def accuracies(records: Sequence[Record]) -> Figure:
     if not both:
         runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
     table = each_task(both)
-    titles = dict.fromkeys(pair.title for pair in both)
+    found = {pair.title for pair in both}
+    titles = sorted(found, key=lambda title: ORDER.index(title.partition(",")[0]))
     size = (max(PANEL * len(titles) + 0.4, drawing.COLUMN), PANEL + 0.7)
     figure, grid = drawing.subplots(
         1, len(titles), figsize=size, squeeze=False, sharex=True, sharey=True
@@ -54,7 +69,8 @@ def accuracies(records: Sequence[Record]) -> Figure:
         _curves(axes, tasks, "accuracy")
         net = title.partition(",")[0].lower()
         on_cifar2 = [r for r in records if r.experiment.removesuffix(LINEAR) == CIFAR2 + net]
-        for record in on_cifar2:
+        on = [r for r in records if r.experiment.removesuffix(LINEAR) == CIFAR2 + net + STANDARD]
+        for record in on or on_cifar2:
             _baseline(axes, record)
         if not on_cifar2 and "MNIST" not in title:
             without.append(f"{title} on CIFAR2")
@@ -144,7 +160,7 @@ def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:
         f"{', '.join(titles)}: {words}" if len(origins) > 1 else words
         for words, titles in origins.items()
     ]
-    lines += [f"stars: {APART[name][1]}" for name in APART if (table["experiment"] == name).any()]
+    lines += [words for name, (_, words) in APART.items() if (table["experiment"] == name).any()]
     return [*lines, *untrained(table), *images_of(records)]
 
 

@@ -14,9 +14,9 @@ from tests.papers.linearised.made import AS_THE_TEXT, figure8, record
 
 
 def test_figure_8_draws_each_model_from_its_first_look_after_the_start() -> None:
-    figure = draw([looks(figure8(AS_THE_TEXT), SOLUTIONS[0])])
+    figure = draw({SOLUTIONS[0]: looks(figure8(AS_THE_TEXT), SOLUTIONS[0])})
     loss, accuracy = figure.axes
-    assert accuracy.get_title() == "j = 400"
+    assert accuracy.get_title() == "j = 400, branches off"
     drawn = {line.get_label(): line for line in accuracy.lines}
     assert [label for label in drawn if not label.startswith("_")] == [*MODELS.values()]
     for model, value in AS_THE_TEXT.items():
@@ -50,21 +50,22 @@ def tasks(name: str, accuracy: float, js: tuple[int, ...], train: int, test: int
     return [replace(one, config={**one.config, **data, **counts}) for one in made]
 
 
-def test_what_stands_apart_is_a_star_and_each_kernel_tells_its_images() -> None:
+def test_what_stands_apart_is_a_plus_sign_and_each_kernel_tells_its_images() -> None:
     found = [
         *tasks("mlp", 0.8, (10, 100, 1000), 50_000, 10_000),
-        *tasks("resnet18", 0.7, (10, 100, 1000), 10_000, 2_000),
-        *tasks("resnet18_one", 0.6, (100,), 10_000, 2_000),
+        *tasks("resnet18_standard", 0.7, (10, 100, 1000), 10_000, 2_000),
+        *tasks("resnet18", 0.6, (100,), 10_000, 2_000),
     ]
     figure = accuracies(found)
     panel = next(axes for axes in figure.axes if axes.get_title() == "ResNet18")
-    stars = [line for line in panel.lines if line.get_marker() == "*"]
-    assert [line.get_ydata()[0] for line in stars] == pytest.approx([0.6, 0.6])
-    assert all(0.6 not in list(line.get_ydata()) for line in panel.lines if line not in stars)
+    signs_apart = [line for line in panel.lines if line.get_marker() == "P"]
+    assert [line.get_ydata()[0] for line in signs_apart] == pytest.approx([0.6, 0.6])
+    assert all(0.6 not in list(line.get_ydata()) for line in panel.lines if line not in signs_apart)
+    assert [axes.get_title() for axes in figure.axes] == ["MLP", "ResNet18"]
     note = figure.get_supxlabel()
     assert "MLP: eigenfunctions of the kernel at initialisation on 60,000 images" in note
     assert "ResNet18: eigenfunctions of the kernel at initialisation on 12,000 images" in note
     moved = movements(found[2:])
-    assert [line.get_xdata()[0] for line in moved.axes[1].lines if line.get_marker() == "*"] == [
+    assert [line.get_xdata()[0] for line in moved.axes[1].lines if line.get_marker() == "P"] == [
         100, 100,
     ]  # fmt: skip
