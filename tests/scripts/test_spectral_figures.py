@@ -17,7 +17,7 @@ TWO = ["members={seed: range(2)}"]
 LOOKS = ["optim.steps=20", "probing.every=10", "probe.linear_pieces.steps=[]",
          "probe.curve.steps=[]"]  # fmt: skip
 DIGITS = [*LOOKS[:2], "data.train_examples=40", "data.test_examples=20"]
-STUDIES = ("neighbours", "sinusoids", "paths")
+NO_LAYERS = ("neighbours", "sinusoids", "paths", "petal_features")
 SMALL: dict[str, list[str]] = {
     "equal": [*TWO, *LOOKS],
     "increasing": [*TWO, *LOOKS],
@@ -25,6 +25,19 @@ SMALL: dict[str, list[str]] = {
     "robustness": [*TWO, *LOOKS[:2], "probe.perturbed_spectrum.directions=2"],
     "petals": [
         *("members={seed: range(2), data.petals: [0, 4]}", "data.train_examples=401", *LOOKS[:2]),
+    ],
+    "petal_maps": [
+        "members={seed: range(2), data.petals: [0, 4]}",
+        "data.train_examples=401",
+        "optim.steps=20",
+        "probe.decision_map.grid=32",
+    ],
+    "petal_features": [
+        "members={seed: range(2), data.petals: [0, 4]}",
+        "data.train_examples=401",
+        "optim.steps=20",
+        "probe.decision_map.grid=32",
+        "model.width=16",
     ],
     "classes": [
         "members={seed: range(2), data.petals: [0, 4], data.frequency: [50, 100]}",
@@ -61,6 +74,7 @@ FIGURES = {
     "fig38_petals": ("petals",),
     "fig39_accuracy": ("classes",),
     "fig_label_scores": ("classes",),
+    "fig_plane": ("petal_maps", "petal_features"),
     "figa11_strips": ("paths",),
     "fig_paths": ("paths",),
 }
@@ -73,7 +87,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, module_images: None) -> Calla
 
     @cache
     def made(name: str) -> Path:
-        network = NETWORK[2:] if name in STUDIES else NETWORK
+        network = NETWORK[2:] if name in NO_LAYERS else NETWORK
         ntkexp.run(f"spectral/{name}", [*network, *SMALL[name]], runs=folder)
         return folder / "spectral" / name
 
