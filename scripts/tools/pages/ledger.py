@@ -18,16 +18,17 @@ REFERENCE = Path(__file__).parents[3] / "outputs" / "reference"
 Cells = Callable[[Claim], Iterable[str]]
 
 
-def statements() -> str:
-    """Every claim with its verdict, of two recipes with a stroke between them."""
+def statements(works: Sequence[str] | None = None) -> str:
+    """Every claim of these works, or of all, with its verdict, of two recipes with a stroke between
+    them."""
     verdicts: dict[str, list[str]] = {}
-    for finding in judge_all(ledger(), collect([REFERENCE])):
+    for finding in judge_all(ledger(works), collect([REFERENCE])):
         verdicts.setdefault(finding.claim.id, []).append(_verdict(finding))
 
     def cells(claim: Claim) -> Iterable[str]:
         return claim.figure or "", claim.says, f"`{claim.id}`", " / ".join(verdicts[claim.id])
 
-    return "\n".join(_tables(("figure", "what it says", "claim", "verdict"), cells))
+    return "\n".join(_tables(("figure", "what it says", "claim", "verdict"), cells, works))
 
 
 def thresholds() -> str:
@@ -47,9 +48,11 @@ def _verdict(finding: Finding) -> str:
     return f"{finding.verdict}{covered}"
 
 
-def _tables(names: Sequence[str], cells: Cells) -> Iterator[str]:
+def _tables(
+    names: Sequence[str], cells: Cells, works: Sequence[str] | None = None
+) -> Iterator[str]:
     """A table for each paper and section, a row a claim."""
-    for paper in registry.names():
+    for paper in works or registry.names():
         claims = ledger([paper])
         for section in dict.fromkeys(claim.section for claim in claims):
             yield f"\n## {registry.paper(paper).title}: {section.lower()}\n"

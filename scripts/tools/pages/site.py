@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ntkexp.papers import registry
 from ntkexp.scripts.tools.pages import ledger, options, tables
 
 TOP = Path(__file__).parents[3]
@@ -26,6 +28,7 @@ MADE = {
     "tables": tables.page,
     "thresholds": ledger.thresholds,
     "statements": ledger.statements,
+    **{f"statements {work}": partial(ledger.statements, [work]) for work in registry.names()},
 }
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FROM_README = re.compile(r"<!-- README: (?P<title>.+?) -->.*?<!-- end -->", re.DOTALL)
