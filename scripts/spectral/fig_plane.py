@@ -1,7 +1,7 @@
 """How high the frequencies in the plane are that a signal on a curve takes, ours to section 4.
 
-Radial spectra of what has fitted Experiment 5's signal to a loss of 0.5 on curves of L petals: a,
-networks; b and on, linear functions of random Fourier features, of one scale each. Behind L the
+Radial spectra of what has fitted Experiment 5's signal to a loss of 0.5 on curves of L petals:
+networks; then linear functions of random Fourier features, of one scale each. Behind L the
 mean frequency, Σ k ζ / Σ ζ. Maps of [-1.6, 1.6]² in a Hann window, means over seeds.
 """
 
@@ -35,8 +35,9 @@ def make(options: drawing.Options) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel="k, periods over 3.2",
                  title="networks" if scale is None else f"features of scale {scale:g}")  # fmt: skip
         axes.legend(fontsize=6)
-    row[0][0].set_ylabel("ζ(k)")
+    row[0][0].set(ylabel="ζ(k)", ylim=(1e-4, None))
     drawing.letter_panels(row[0])
+    drawing.note(figure, [] if networks else ["no runs of networks"])
     return figure
 
 
