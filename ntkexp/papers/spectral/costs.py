@@ -21,7 +21,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/kernel": "17 minutes for two networks",
     "spectral/descent": "10 minutes for two networks",
     "spectral/petals": "1.7 hours for twelve networks",
-    "spectral/petal_maps": "20 minutes for eight networks",
+    "spectral/petal_maps": "22 minutes for eight networks",
     "spectral/petal_features": "4 minutes for three runs of eight",
     "spectral/wave_basis": "7 minutes for ten networks",
     "spectral/classes": "2 hours for sixty networks",
