@@ -51,10 +51,11 @@ class Preconditioner:
 
     def step(self, inputs: Inputs, targets: Tensor) -> None:
         """Change the gradients that the parameters hold, of the loss of this mini-batch."""
+        gradient = Vector.gradients(self.model)
         if self.matrix is None or self.steps % self.period == 0:
             self.matrix = fisher(self.model, [(inputs, targets)], **self._options)
         self.steps += 1
-        solved = self.matrix.solve(Vector.gradients(self.model), self.damping)
+        solved = self.matrix.solve(gradient, self.damping)
         for name, parameter in self.model.named_parameters():
             if name in solved.parts:
                 parameter.grad = solved.parts[name]

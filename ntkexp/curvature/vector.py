@@ -9,6 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from ntkexp.errors import UserError
 from ntkexp.tangent.function import trainable
 
 
@@ -30,11 +31,14 @@ class Vector:
 
     @classmethod
     def gradients(cls, model: nn.Module) -> Self:
-        """Their gradients after a backward, 0 where there is none."""
+        """Their gradients after a backward, 0 for a parameter that the loss does not need."""
+        weights = trainable(model)
+        if all(w.grad is None for w in weights.values()):
+            raise UserError("the model holds no gradients; expected loss.backward() before")
         return cls(
             {
                 name: torch.zeros_like(w) if w.grad is None else w.grad.detach().clone()
-                for name, w in trainable(model).items()
+                for name, w in weights.items()
             }
         )
 
@@ -58,6 +62,9 @@ class Vector:
         return self._with(lambda name, part: scalar * part)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, scalar: float) -> Self:
+        return self * (1 / scalar)
 
     def __neg__(self) -> Self:
         return self * -1

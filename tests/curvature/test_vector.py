@@ -57,3 +57,17 @@ def test_layers_that_the_matrix_leaves_out_keep_their_gradients() -> None:
 def test_a_period_of_no_steps_is_refused() -> None:
     with pytest.raises(UserError, match="period=0: expected a whole number of steps, 1 or more"):
         Preconditioner(network("mlp")[0], damping=0.1, period=0)
+
+
+def test_gradients_before_a_backward_are_refused() -> None:
+    net, x, y = network("mlp")
+    precondition = Preconditioner(net, damping=0.1)
+    for ask in (lambda: Vector.gradients(net), lambda: precondition.step(x, y)):
+        with pytest.raises(UserError, match=r"no gradients; expected loss.backward\(\) before"):
+            ask()
+    assert precondition.steps == 0
+
+
+def test_a_vector_is_divided_by_a_number() -> None:
+    v = Vector.of(network("mlp")[0])
+    close((v / 2).flat(), v.flat() / 2)
