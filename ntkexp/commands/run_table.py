@@ -76,7 +76,9 @@ def as_text(frame: pd.DataFrame, width: int, sort: str | None = None) -> str:
     if not len(frame):
         return "no such runs"
     rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
-    keys = [key for key in varied(rows) if "." in key or key == "seed"]
+    # No two NaN are equal, so runs seem to differ in a key of which none has a value.
+    valued = {str(key) for key in frame if frame[key].notna().any()}
+    keys = [key for key in varied(rows) if key in valued and ("." in key or key == "seed")]
     keys.sort(key=lambda key: frame[key].astype(str).value_counts().iloc[0])
     several = ["experiment"] if frame["experiment"].nunique() > 1 else []
     shown = [*([sort] if sort else []), "step", *keys, *(name for name in SHOWN if name in frame)]

@@ -240,6 +240,11 @@ def test_a_table_is_as_wide_as_it_may_be(sweep: list[Path]) -> None:
     assert "test_accuracy" in as_text(frame, 60, "test_accuracy").splitlines()[0]
 
 
+def test_a_key_without_a_value_in_any_run_is_no_column(sweep: list[Path]) -> None:
+    frame = table(sweep).assign(**{"optim.stop_loss": [float("nan"), None]})
+    assert as_text(frame, 200, "test_loss") == as_text(table(sweep), 200, "test_loss")
+
+
 def test_two_runs_tell_where_their_tables_first_differ(sweep: list[Path], inside: Ntkexp) -> None:
     first, second = sweep
     told = inside("show", first.name, second.name).stdout
