@@ -26,6 +26,7 @@ from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.foreign.examples import bytes_of, inputs_of, splits_of
 from ntkexp.foreign.wrapped import bare
+from ntkexp.home import at_home
 from ntkexp.loggers.mirror import scalar_tables, series_of
 from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import MANY
@@ -77,7 +78,7 @@ class Watch:
         resume: int | None = None,
         anew: bool = False,
     ) -> None:
-        self.network, self.log, self.out = bare(model), log, Path(out)
+        self.network, self.log, self.out = bare(model), log, Path(at_home(out))
         self.resume, self.anew = resume, anew
         self.idle = torch.distributed.is_available() and torch.distributed.is_initialized() and (
             torch.distributed.get_rank() != 0)  # fmt: skip

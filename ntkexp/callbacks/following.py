@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from torch import Tensor, distributed, nn
 
 from ntkexp.errors import UserError
+from ntkexp.home import at_home
 from ntkexp.options import MANY
 from ntkexp.tangent.batch import Inputs
 from ntkexp.training.schedule import log_steps
@@ -42,8 +43,8 @@ class Following:
         if (batches is None) != (out is None) or (out is None and checkpoints is None):
             raise UserError("expected batches and out, to look as it trains, or checkpoints, "
                             "a folder for weights that ntkexp probe looks at")  # fmt: skip
-        self.out = None if out is None else Path(out).resolve()
-        self.checkpoints = None if checkpoints is None else Path(checkpoints)
+        self.out = None if out is None else Path(at_home(out)).resolve()
+        self.checkpoints = None if checkpoints is None else Path(at_home(checkpoints))
         self.options = {"batches": batches, "out": out, "anew": anew, **options}
         self.kept = -1
 

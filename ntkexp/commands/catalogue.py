@@ -10,7 +10,7 @@ from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.registry import paper
 from ntkexp.results.files import content_of
-from ntkexp.results.folders import OUTPUTS, roots, runs, with_name
+from ntkexp.results.folders import OUTPUTS, roots, runs
 from ntkexp.results.numbers.standing import (
     compared,
     distinguishing_keys,
@@ -119,22 +119,6 @@ def standing(run: Path, status: Mapping[str, Any]) -> str:
     if told.get("diverged") and state == "finished":
         return f"{state} ({told['diverged']} of its networks diverged)"
     return f"{state} (the same command resumes it)" if state == "stopped" else state
-
-
-def found(name: str) -> Path:
-    """A run by its folder, or by the beginning of its id."""
-    if (Path(name) / "status.json").exists():
-        return with_name(Path(name))
-    places = [run for root in roots(OUTPUTS) for run in runs(root)]
-    # A reference run that one has made oneself is one's own.
-    ids = {run.name: run for run in reversed(places) if name and run.name.startswith(name)}
-    matching = sorted(ids.values())
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, matching))}")
-    given = name or "ntkexp show ''"
-    raise UserError(f"{given}: no run folder and no run's id under {OUTPUTS} (ntkexp list has all)")
 
 
 def described(run: Path) -> str:

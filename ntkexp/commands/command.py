@@ -22,6 +22,7 @@ from types import NoneType
 from typing import Any, ClassVar, NoReturn, Self, get_args, get_type_hints
 
 from ntkexp.errors import UserError
+from ntkexp.home import at_home
 
 # Each and its file.
 FILES = {
@@ -109,7 +110,7 @@ class Command:
                     choices=one.metadata["choices"],
                     required=one.default is MISSING and one.default_factory is MISSING,
                 )
-        found, unknown = parser.parse_known_intermixed_args(given)
+        found, unknown = parser.parse_known_intermixed_args([*map(at_home, given)])
         if unknown:
             cls.refuse_flags(unknown)
         command = cls(**vars(found))

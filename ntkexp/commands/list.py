@@ -65,8 +65,9 @@ class Show(Command):
     json: bool = flag("its config and last numbers, for other programs")
 
     def execute(self) -> str:
-        from ntkexp.commands.catalogue import described, differences, found
+        from ntkexp.commands.catalogue import described, differences
         from ntkexp.commands.terminal import fitted
+        from ntkexp.results.folders import found
 
         if len(self.names) not in (1, 2):
             raise UserError("ntkexp show takes one run or two, to compare: folders or ids")

@@ -18,6 +18,7 @@ from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE, FAILED
 from ntkexp.execution.process import undisturbed
 from ntkexp.experiments import experiments, experiments_of
+from ntkexp.home import at_home
 from ntkexp.results.status import read_status
 
 if TYPE_CHECKING:
@@ -72,13 +73,13 @@ def _carried_out(
     config_dir: str | Path | None,
 ) -> tuple[Path, int]:
     """The run's folder, and the exit code that the command line would have."""
-    configs = None if config_dir is None else Path(config_dir)
+    configs = None if config_dir is None else Path(at_home(config_dir))
     name = _command(experiment, words, configs)
     if experiment is not None:
         words = [f"+exp={experiment}", *words]
     if runs is not None:
         words = [*words, f"paths.outputs={word(str(runs))}"]
-    words = ranges_quoted(words)
+    words = [*map(at_home, ranges_quoted(words))]
     forget_parents()
     with by_itself(configs):
         with typed_here(words), plain_errors(name, words):

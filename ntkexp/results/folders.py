@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ntkexp.errors import UserError
+from ntkexp.home import at_home
 from ntkexp.results.status import STATUS
 
 OUTPUTS = Path("outputs")
@@ -26,7 +27,8 @@ DEEPEST = 3
 def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
     """Every run folder at or under `paths`, whatever its state, those of the first path first;
     `reference` only if it is named."""
-    roots = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    given = [paths] if isinstance(paths, str | Path) else paths
+    roots = [Path(at_home(path)) for path in given]
     return list(dict.fromkeys(run for root in roots for run in sorted(_below(root, DEEPEST))))
 
 
@@ -63,6 +65,22 @@ def _folders(folder: Path) -> list[Path]:
             return [Path(entry.path) for entry in entries if entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def found(name: str) -> Path:
+    """A run by its folder, or by the beginning of its id."""
+    if (Path(name) / STATUS).exists():
+        return with_name(Path(name))
+    places = [run for root in roots(OUTPUTS) for run in runs(root)]
+    # A reference run that one has made oneself is one's own.
+    ids = {run.name: run for run in reversed(places) if name and run.name.startswith(name)}
+    matching = sorted(ids.values())
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, matching))}")
+    given = name or "''"
+    raise UserError(f"{given}: no run folder and no run's id under {OUTPUTS} (ntkexp list has all)")
 
 
 def packaged() -> Path | None:

@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.experiments import SEEDS, axes
+from ntkexp.home import at_home
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits import read_chain
 from ntkexp.results.files import costing_itself, read_checked
-from ntkexp.results.folders import REFERENCE, runs, with_name
+from ntkexp.results.folders import REFERENCE, found, runs, with_name
+from ntkexp.results.numbers.standing import state_of
 from ntkexp.results.provenance import last_life
 from ntkexp.results.record import Record, among
 from ntkexp.results.status import (
@@ -41,7 +43,8 @@ def load(
     differs between the runs, under its dotted name (`data.noise`, `seed`). A folder that is not
     there is refused, and so is a table that none of the runs has.
     """
-    roots = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    given = [paths] if isinstance(paths, str | Path) else paths
+    roots = [Path(at_home(path)) for path in given]
     for root in roots:
         if not root.is_dir():
             raise UserError(f"{root}: no such folder; expected one with runs in it")
@@ -152,16 +155,21 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
 
 
 def read(folder: Path | str) -> Record:
-    """A finished run with its tables, each read when it is first asked for.
+    """A finished run with its tables, each read when it is first asked for: by its folder, or by
+    the beginning of its id, as `ntkexp show` takes it.
 
     >>> read("outputs/disk/c57568321b89").tables["evals"]  # doctest: +SKIP
     """
-    folder = with_name(Path(folder))
+    folder = with_name(Path(at_home(folder)))
+    if folder == Path(folder.name) and not folder.exists():
+        folder = found(folder.name)
     status = read_status(folder)
     if status is None:
         raise UserError(f"{folder}: is no run; expected a folder that holds a status.json")
     if status["state"] != "finished":
-        raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
+        state = state_of(folder, status)
+        way_out = "" if state in ("running", "failed") else " (the same command resumes it)"
+        raise UserError(f"{folder}: is {state}; expected a run that is finished{way_out}")
     refuse_damaged(folder, status)
     return _read(folder, status)
 

@@ -28,6 +28,7 @@ from omegaconf import OmegaConf
 
 import ntkexp
 from ntkexp import progress, results
+from ntkexp.commands.train import Train
 from ntkexp.compose.words import word, words_of
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.forked import Forked
@@ -318,6 +319,37 @@ def test_a_run_that_diverges_is_no_result(here: Path) -> None:
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ntkexp.UserError, match="is no run; expected a folder that holds"):
         results.read(tmp_path)
+    with pytest.raises(ntkexp.UserError, match="0e8d2c: no run folder and no run's id under"):
+        results.read("0e8d2c")
+
+
+def test_a_run_is_read_by_its_id_and_one_that_was_killed_says_what_resumes_it(here: Path) -> None:
+    run = ntkexp.run("disk", DISK)
+    assert results.read(run.run[:8]).run == run.run
+    killed = here / "outputs" / "disk" / "0123456789ab"
+    killed.mkdir()
+    (killed / "status.json").write_text('{"state": "running"}')
+    told = r"is stopped; expected a run that is finished \(the same command resumes it\)"
+    with pytest.raises(ntkexp.UserError, match=told):
+        results.read(killed)
+
+
+def test_a_tilde_is_the_home_folder_wherever_a_path_is_taken(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(here))
+    assert ntkexp.run("disk", DISK, runs="~/mine").folder.is_relative_to(here)  # type: ignore[union-attr]
+    assert len(results.runs("~/mine")) == len(results.load("~/mine")["evals"]["run"].unique()) == 1
+    (kept,) = results.runs("~/mine")
+    assert results.read(f"~/mine/disk/{kept.name}").folder == kept
+    asked = Train.parsed(["--config-dir", "~/c", "study.file=~/n.npz", "paths.outputs='~/o'"])
+    assert asked.config_dir == f"{here}/c"
+    assert asked.overrides == [f"study.file={here}/n.npz", f"paths.outputs='{here}/o'"]
+    batches = {name: (torch.randn(4, 2), torch.arange(4) % 2) for name in ("train", "test")}
+    with ntkexp.watch(torch.nn.Linear(2, 2), batches=batches, out="~/w/0"):
+        pass
+    assert (here / "w" / "0" / "status.json").exists()
+    assert sorted(path.name for path in here.iterdir()) == ["mine", "w"]
 
 
 def test_a_notebook_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
