@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,9 @@ class Watch:
         if self.idle:
             return
         device = next(self.network.parameters()).device
+        if not isinstance(batches, Mapping):
+            raise UserError(f"batches: got a {type(batches).__name__}; expected "
+                            "{'train': (x, y), 'test': (x, y)}")  # fmt: skip
         if missing := {"train", "test"} - batches.keys():
             raise UserError(f"batches: no {' and '.join(sorted(missing))}; expected train and test")
         splits = splits_of("batches", batches)
@@ -143,6 +147,12 @@ class Watch:
         and the loss of a step is the mean of those since the step before."""
         if self.idle:
             return
+        if not isinstance(step, Integral):
+            raise UserError(f"after_step({step!r}): expected a whole number of steps")
+        one = loss.numel() == 1 if isinstance(loss, Tensor) else isinstance(loss, Real | None)
+        if not one:
+            came = tuple(loss.shape) if isinstance(loss, Tensor) else repr(loss)
+            raise UserError(f"after_step({step}): the loss is {came}; expected one number")
         if step < self.work.step:
             raise UserError(f"after_step({step}): comes after step {self.work.step}; expected the "
                             "steps made since training began, over all epochs")  # fmt: skip

@@ -240,6 +240,20 @@ def test_a_step_is_looked_at_once_and_steps_never_go_back(tmp_path: Path) -> Non
             train(network, w, last=6)
 
 
+def test_a_step_is_a_whole_number_and_a_loss_one_number(tmp_path: Path) -> None:
+    with ntkexp.watch(nn.Linear(6, 3), batches=batches(), out=tmp_path / "mine" / "0") as w:
+        for step, loss, told in (
+            (1.5, None, r"after_step\(1.5\): expected a whole number of steps"),
+            (1, torch.ones(3), r"the loss is \(3,\); expected one number"),
+            (1, "x", "the loss is 'x'; expected one number"),
+        ):
+            with pytest.raises(UserError, match=told):
+                w.after_step(step, loss)  # type: ignore[arg-type]
+        w.after_step(np.int64(1), np.float32(0.5))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"batches: got a Tensor; expected \{'train': \(x, y\)"):
+        ntkexp.watch(nn.Linear(6, 3), batches=torch.ones(3), out=tmp_path)  # type: ignore[arg-type]
+
+
 def test_autocast_around_a_step_does_not_reach_a_look(tmp_path: Path) -> None:
     network, out = net(), tmp_path / "mine" / "0"
     x, y = batches()["train"]
