@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -94,9 +94,13 @@ class Fisher:
         return gram
 
     def _applied(self, v: Vector, apply: Callable[[Block, Tensor], Tensor]) -> Vector:
-        if missing := [name for name in self.shapes if name not in v.parts]:
+        if not isinstance(v, Vector):
+            raise UserError(f"got a {type(v).__name__}; expected a Vector, as Vector.of(model) is")
+        has = {name: part.shape for name, part in v.parts.items()}
+        if missing := [name for name, shape in self.shapes.items() if has.get(name) != shape]:
             raise UserError(
-                f"the vector lacks {', '.join(missing)}; expected {', '.join(self.shapes)}"
+                f"the vector lacks {_listed(self.shapes, missing)}; it has {_listed(has, has)}; "
+                f"expected {_listed(self.shapes, self.shapes)}"
             )
         parts: dict[str, Tensor] = {}
         for block in self.blocks:
@@ -205,6 +209,10 @@ def _parameters_of(model: nn.Module, kind: Kind, of: str) -> list[str]:
             raise UserError(f"kind of layer {layer}: there is none; expected {accepted}")
         check_kind(its, layer, of)
     return [name for name in names if layer_of(name) in kind]
+
+
+def _listed(shapes: Mapping[str, Sequence[int]], names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {tuple(shapes[name])}" for name in names)
 
 
 def _by_name(features: Features) -> dict[str, Factor]:

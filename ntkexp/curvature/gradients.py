@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, first_line
 from ntkexp.tangent.backwards import output_cotangents
 from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.factors import norm_workspace, squared_norms
@@ -85,7 +85,10 @@ class Gradients:
     def batches(self) -> Iterator[Inputs]:
         """The inputs of the batches; `slopes` are about the one that came last."""
         generator, found = torch.Generator().manual_seed(self.seed), False
-        for inputs, targets in self._batches:
+        for batch in self._batches:
+            if isinstance(batch, Tensor):
+                raise UserError("batches: a tensor is no pair; expected pairs, such as [(x, y)]")
+            inputs, targets = batch
             self._targets, found = targets, True
             if self.of == "mc":
                 size = len(Batch.of(inputs)), self.samples
@@ -123,8 +126,19 @@ class Gradients:
             return self._of_drawn_labels(outputs, indices)
         with torch.enable_grad():
             outputs = outputs.detach().requires_grad_()
-            losses = self.loss(outputs, self._targets.to(outputs.device)[indices])
+            losses = self._losses(outputs, self._targets.to(outputs.device)[indices])
             return torch.autograd.grad(losses.sum(), outputs)
+
+    def _losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """(n,); a loss that does not go with the targets is refused."""
+        given = f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)}"
+        try:
+            losses = self.loss(outputs, targets)
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:
+            raise UserError(f"loss of {given}: {first_line(error)}") from error
+        if losses.shape != (n := (len(outputs),)):
+            raise UserError(f"loss of {given}: gives {tuple(losses.shape)}; expected {n}, one each")
+        return losses
 
     def _of_drawn_labels(self, logits: Tensor, indices: Tensor) -> Sequence[Tensor]:
         shares = logits.softmax(1)

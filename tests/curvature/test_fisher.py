@@ -306,7 +306,24 @@ def test_operations_without_a_formula_end_in_a_line() -> None:
             operation()
     with pytest.raises(UserError, match="damping=0: expected a number above 0"):
         fisher(net, [(x, y)]).solve(direction(net), 0)
-    with pytest.raises(UserError, match=r"the vector lacks 2\.weight; expected 0\.weight"):
+    with pytest.raises(UserError, match=r"lacks 2\.weight .*; it has 0\.weight .*; expected 0"):
         fisher(net, [(x, y)]).mv(Vector({n: p for n, p in net.named_parameters() if "0" in n}))
     with pytest.raises(UserError, match="no batch was given"):
         fisher(net, [])
+
+
+def test_what_is_no_pair_no_vector_and_no_loss_of_each_example_ends_in_a_line() -> None:
+    net, x, y = network("mlp")
+    with pytest.raises(UserError, match=r"a tensor is no pair; expected pairs, such as \[\(x, y\)\]"):
+        fisher(net, (x, y))
+    F = fisher(net, [(x, y)])
+    with pytest.raises(UserError, match="got a Tensor; expected a Vector"):
+        F.solve(direction(net).flat(), 0.1)
+    stretched = Vector({name: part[:1] for name, part in direction(net).parts.items()})
+    with pytest.raises(UserError, match=r"lacks 0\.weight \(\d+, \d+\), .*; it has 0\.weight \(1, "):
+        F.mv(stretched)
+    told = r"loss of outputs \(\d+, \d+\) and targets \(\d+,\): "
+    with pytest.raises(UserError, match=f"{told}Target .* is out of bounds"):
+        fisher(net, [(x, y + 50)], of="empirical")
+    with pytest.raises(UserError, match=rf"{told}gives \(\); expected \(\d+,\), one each"):
+        fisher(net, [(x, y)], of="empirical", loss=functional.cross_entropy)
