@@ -110,7 +110,9 @@ class Model(Component):
         try:
             with torch.device("meta"):
                 return self.build(inputs, outputs)
-        except (RuntimeError, TypeError):  # a TypeError of NumPy
+        except UserError:
+            raise
+        except Exception:  # whatever it is, the network itself has it, too, or can do without
             return None
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:

@@ -315,3 +315,18 @@ def test_counting_draws_nothing_from_the_global_stream() -> None:
     before = torch.random.get_rng_state()
     assert Resnet18(base=2).multiplications(CIFAR, 10) == 596_128
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@dataclass
+class Asserts(Model):
+    """A network of one's own whose build does not take what comes."""
+
+    def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
+        return nn.MultiheadAttention(16, 3)
+
+
+def test_what_a_build_of_ones_own_raises_is_told_with_its_line() -> None:
+    assert Asserts().unseen((2,), 3) is None
+    told = r"build\(\(2,\), 3\) raised AssertionError: embed_dim .* \(test_models\.py:\d+\)$"
+    with pytest.raises(UserError, match=told):
+        build(Asserts(), (2,), 3, seed=0)
