@@ -11,6 +11,12 @@ class UserError(ValueError):
     """
 
 
+class UnknownNameError(UserError, KeyError):
+    """What is asked for by name is not there; code that catches KeyError goes on."""
+
+    __str__ = Exception.__str__
+
+
 class Interrupted(Exception):
     """A signal asked the run to stop; everything up to here is committed."""
 

@@ -98,8 +98,8 @@ Draw = Callable[[Script], Outcome]
 
 def draw(
     paper: str,
-    figure: str,
-    runs: Iterable[Record] | Mapping[str, Iterable[Record]],
+    figure: str | int,
+    runs: Record | Iterable[Record] | Mapping[str, Iterable[Record]],
     *,
     columns: Sequence[str] = (),
     width: float | None = None,
@@ -108,12 +108,13 @@ def draw(
     """A figure of a paper, drawn from any runs.
 
     Args:
-        runs: records, as `ntkexp.run` and `ntkexp.results.read` give them; or some for each title.
+        runs: one or more, as `ntkexp.run` and `ntkexp.results.read` give them; or some for each
+            title.
         columns: the options that tell columns apart; without them all in which the runs differ.
         width: in inches.
         style: a style sheet for matplotlib, over that of the papers' figures.
     """
-    (script,) = chosen([figure], paper)
+    (script,) = chosen([str(figure)], paper)
     drawn: Figure = own().figure(script, runs, columns, width, style)
     return drawn
 

@@ -30,13 +30,17 @@ NO_TITLES = ("scale", "recipe")
 
 def figure(
     script: Script,
-    records: Iterable[Record] | Mapping[str, Iterable[Record]],
+    records: Record | Iterable[Record] | Mapping[str, Iterable[Record]],
     keys: Sequence[str],
     width: float | None,
     style: Path | str | None,
 ) -> Figure:
     """A figure of any runs (`ntkexp.figures.draw`)."""
+    if isinstance(records, Record):
+        records = [records]
     named = records if isinstance(records, Mapping) else _by_experiment(records)
+    if not named:
+        raise UserError("runs: none are given; expected one or more, as ntkexp.run gives them")
     make = runpy.run_path(str(script.path))["main"].make
     if not _takes_any(make):
         raise UserError(

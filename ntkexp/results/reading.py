@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 import pyarrow as pa
 
-from ntkexp.errors import DamagedRunError, UserError
+from ntkexp.errors import DamagedRunError, UnknownNameError, UserError, meant
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.home import at_home
 from ntkexp.keys import EXECUTION_KEYS
@@ -185,7 +185,7 @@ def _read(folder: Path, status: dict[str, Any]) -> Record:
     return Record(
         experiment,
         folder.name,
-        config,
+        StoredConfig(config),
         StoredTables(folder, status),
         typed(words, experiment),
         life,
@@ -211,6 +211,16 @@ def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
     )
 
 
+class StoredConfig(dict[str, Any]):
+    """The dotted keys of a config."""
+
+    def __missing__(self, key: str) -> NoReturn:
+        beside = [name for name in self if name.startswith(f"{key.partition('.')[0]}.")] or self
+        raise UnknownNameError(
+            f"{key}: no such key{meant(key, [*self])}; there are {', '.join(beside)}"
+        )
+
+
 class StoredTables(Mapping[str, pd.DataFrame]):
     """Each read when first asked for: a ledger with one claim chosen opens few files."""
 
@@ -223,6 +233,9 @@ class StoredTables(Mapping[str, pd.DataFrame]):
         return self.files[name].rows
 
     def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self.files:
+            guess = meant(name, [*self.files])
+            raise UnknownNameError(f"no table {name}{guess}; there are {', '.join(self.files)}")
         if name not in self._read:
             self._read[name] = read_table(self.files[name])
         return self._read[name]

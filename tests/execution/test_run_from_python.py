@@ -326,6 +326,11 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_run_is_read_by_its_id_and_one_that_was_killed_says_what_resumes_it(here: Path) -> None:
     run = ntkexp.run("disk", DISK)
     assert results.read(run.run[:8]).run == run.run
+    with pytest.raises(ntkexp.UserError, match=r"^no table eval; did you mean evals\?; there are"):
+        run.tables["eval"]
+    with pytest.raises(KeyError, match=r"no such key; did you mean model\.width\?; there a"):
+        run.config["model.widht"]
+    assert "eval" not in run.tables and run.config.get("model.widht") is None
     killed = here / "outputs" / "disk" / "0123456789ab"
     killed.mkdir()
     (killed / "status.json").write_text('{"state": "running"}')

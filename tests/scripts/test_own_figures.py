@@ -120,6 +120,13 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
         np.testing.assert_allclose(written["value"], kept["cka"])
 
 
+def test_one_run_is_enough_and_none_are_not(outputs: Path) -> None:
+    drawn = figures.draw("alignment", 2, records(outputs, "look")[0])
+    assert titles(drawn) == ["look"]
+    with pytest.raises(UserError, match="runs: none are given; expected one or more"):
+        figures.draw("alignment", "2", [])
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
