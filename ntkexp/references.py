@@ -188,5 +188,8 @@ def checksum(folder: Path, file: str) -> str:
     files = status.get("files", {}) if status and status["state"] == "finished" else {}
     if file not in files:
         names = ", ".join(sorted(name for name in files if name not in ("config.yaml", "run.json")))
-        raise UserError(f"{folder} has no file {file}; it has {names or 'none that are listed'}")
+        way_out = "; keep.weights says at which steps they are kept" * file.startswith("weights.")
+        raise UserError(
+            f"{folder} has no file {file}; it has {names or 'none that are listed'}{way_out}"
+        )
     return str(files[file]["sha256"])

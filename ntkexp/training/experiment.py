@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import torch
@@ -37,6 +38,8 @@ def prepare(config: TrainConfig, *, one_of_many: bool = False) -> Ready:
     else:
         work, route = Supervised(prepared), {}
     refuse_unoffered(built, work)
+    if (beyond := [step for step in config.keep.weights if step > work.last]) and not one_of_many:
+        print(f"keep.weights={beyond}: beyond the last step, {work.last:,}", file=sys.stderr)
     return Ready(
         work=work,
         tables=probes.all_tables(Supervised.tables(config), built),

@@ -64,7 +64,9 @@ def test_the_kernel_has_the_spectrum_of_the_run(run: Record, step: int | None) -
 
 
 def test_what_a_run_does_not_have_is_refused(run: Record, outputs: Path) -> None:
-    with pytest.raises(UserError, match=r"no file weights\.7\.pt; it has .*weights\.4\.pt"):
+    with pytest.raises(
+        UserError, match=r"no file weights\.7\.pt; it has .*weights\.4\.pt.*; keep\.weights"
+    ):
         run.network(7)
     with pytest.raises(UserError, match="no batch easy: the run's probes look at train, test"):
         run.batch("easy")

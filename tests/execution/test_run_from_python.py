@@ -339,6 +339,14 @@ def test_a_run_is_read_by_its_id_and_one_that_was_killed_says_what_resumes_it(he
         results.read(killed)
 
 
+def test_steps_beyond_the_last_whose_weights_are_to_be_kept_are_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ntkexp.run("disk", [*DISK, "keep.weights=[10,9999]"])
+    assert "keep.weights=[9999]: beyond the last step, 30\n" in capsys.readouterr().err
+    assert run.folder is not None and (run.folder / "weights.10.pt").exists()
+
+
 def test_a_tilde_is_the_home_folder_wherever_a_path_is_taken(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
