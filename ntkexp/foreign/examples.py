@@ -69,6 +69,8 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
         return splits_of(f"--data {source}", kept | more)
     if path.is_dir():
         return {split: _folder(path / split) for split in SPLITS}
+    if len(path.parts) > 1 or path.suffix:
+        raise UserError(f"--data {source}: no such .npz file and no such folder")
     raise UserError(
         f"--data {source}: expected MODULE:FUNCTION, an .npz file, a folder with train/ and test/, "
         f"or one of {', '.join(components.names('data'))}"

@@ -27,6 +27,7 @@ WRAPPED = r"((?:(?:module|model|network|net|_orig_mod)\.)*)"
 # The keys of a checkpoint of Lightning's WeightAveraging: the average, and what is trained.
 LIGHTNING_AVERAGES = ("state_dict", "current_model_state")
 IN_A_NAME = re.compile(r"(?:step[=_-]?|checkpoint-|weights\.)(\d+)")
+SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".safetensors")
 # The weights in the folder that Hugging Face's Trainer writes at a step.
 OF_FOLDER = ("model.safetensors", "pytorch_model.bin")
 
@@ -101,7 +102,9 @@ def file_of(path: Path) -> Path:
     for name in OF_FOLDER:
         if (path / name).exists():
             return path / name
-    raise UserError(f"{path}: has no {' and no '.join(OF_FOLDER)}")
+    files = next((f"; '{path}/*{file.suffix}' are its files" for file in sorted(path.iterdir())
+                  if file.suffix in SUFFIXES), "")  # fmt: skip
+    raise UserError(f"{path}: has no {' and no '.join(OF_FOLDER)}{files}")
 
 
 def steps_of(paths: Sequence[Path], steps: Sequence[int], reader: Reader) -> dict[int, Path]:

@@ -237,7 +237,9 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
         (["--data", "foreign_code:loaders"], "expected (x, y), two tensors, got a dict"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),
         (["--examples", "50"], "probing.examples=50: there are 20 test examples"),
+        (["--data", "nowhere.npz"], "--data nowhere.npz: no such .npz file and no such folder"),
         (["--checkpoints", "none.ckpt"], "none.ckpt: no such file"),
+        (["--checkpoints", "."], "no pytorch_model.bin; './*.ckpt' are its files"),
         (["--outputs", "some"], "all, label, trace or how many"),
         (
             [*LOGIT, "--data", "foreign_code:of_two", "--outputs", "label"],
