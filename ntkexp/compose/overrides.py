@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -19,11 +18,12 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from yaml import YAMLError
 
-from ntkexp import components, projects
+from ntkexp import components
 from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.compose.composition import composed_once
 from ntkexp.compose.experiment_file import ExperimentFile, find, homes
 from ntkexp.compose.swaps import experiment_at_work
+from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.keys import EXECUTION_KEYS
@@ -63,6 +63,9 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
+        if re.fullmatch(r"seed=(\[.*\]|\d+-\d+)", word):
+            raise UserError(f"{word}: expected a whole number; several are -m seed=0,1 or -m "
+                            "'seed=range(0,4)'")  # fmt: skip
         owner, _, option = override.key_or_group.rpartition(".")
         if override.is_delete() and owner in GROUPS and owner not in GROUPS_OF_MANY:
             raise UserError(
@@ -70,6 +73,8 @@ def check_overrides(
                 f"{owner}.{option}=VALUE, or {owner}=NAME for another"
             )
         if override.key_or_group == "launcher" and override.value() != "local" and not sweeping:
+            if override.value() not in options_of("launcher"):
+                raise UserError(unknown_option("launcher", str(override.value())))
             raise UserError(f"{word}: sends the jobs of a sweep; expected -m beside it")
 
 
@@ -183,9 +188,7 @@ def comparable(value: Any) -> Any:
 
 def options_of(group: str) -> list[str]:
     """The names that may be chosen of a group: files of configs, and components."""
-    folder = resources.files("ntkexp.configs").joinpath(group)
-    places = [folder, *(configs / group for _, configs in projects.configs())]
-    names = {name for place in places for name in _config_names(place)}
+    names = {name for home in homes() for name in _config_names(home.joinpath(group))}
     return sorted(names.union(components.names(group) if group in components.GROUPS else ()))
 
 
@@ -245,7 +248,9 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Multiple values for (\S+)\.", text):
         return f"{match[1]}: chosen twice; expected one +{match[1]}=NAME"
     if match := re.search(r"Error merging override (\S+)", text):
-        return f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
+        told = f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
+        keys = rules_of(get_type_hints(TrainConfig).get(match[1].partition("=")[0]))
+        return f"{told} of {', '.join(keys)}" if keys and "mapping" in told else told
     if match := re.search(r"You must specify '([^']+)'", text):
         return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")

@@ -41,7 +41,7 @@ class Torch(Optimiser):
         if self.scheduler is not None and self.schedule is not Schedule.constant:
             raise UserError(
                 f"optim.schedule={self.schedule}: optim.scheduler={self.scheduler} sets the rate; "
-                "expected one of the two"
+                "expected optim.schedule=constant beside it"
             )
         self.build([torch.zeros(2, 2, requires_grad=True)])
 

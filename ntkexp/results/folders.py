@@ -79,7 +79,7 @@ def found(name: str) -> Path:
         return matching[0]
     if matching:
         raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, matching))}")
-    given = name or "''"
+    given = name or "ntkexp show ''"
     raise UserError(f"{given}: no run folder and no run's id under {OUTPUTS} (ntkexp list has all)")
 
 

@@ -173,6 +173,8 @@ def test_experiments_of_a_folder_of_configs_are_listed_with_the_command_that_run
     assert "ntkexp train --config-dir mine +exp=own" in told
     assert "an experiment of my own" in told
     assert "own" in inside("list", "own", "--config-dir=mine").stdout
+    mistyped = inside("train", "--config-dir", "mine", "+exp=ownn").stderr
+    assert "exp=ownn: no such experiment; did you mean own?" in mistyped
     words = ("train", "--config-dir", "mine", "+exp=own", "data=disk", "optim.steps=1")
     assert "name: mine" in inside(*words, "--cfg", "job").stdout
 

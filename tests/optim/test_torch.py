@@ -85,7 +85,7 @@ def test_it_is_a_plain_loop_bit_for_bit_and_resumes(tmp_path: Path, words: tuple
         (("optim.of=SGD", "optim.scheduler=StepLR"), "optim.scheduler_options={step_size: VALUE}"),
         (
             ("optim.of=SGD", "optim.schedule=cosine", "optim.scheduler=ExponentialLR"),
-            "expected one of the two",
+            "optim.schedule=constant beside it",
         ),
         ((), "optim.of: has no value; give optim.of=VALUE"),
     ],
