@@ -27,7 +27,10 @@ class Binary(Objective):
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         if (count := self.refuse_numbers(targets, classes)) != 2:
-            raise UserError(f"objective=binary: takes two classes, the data have {count}")
+            raise UserError(
+                f"objective=binary: takes two classes, the data have {count}; "
+                "objective=cross_entropy takes more"
+            )
         return BinaryLoss()
 
 

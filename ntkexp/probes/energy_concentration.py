@@ -50,7 +50,10 @@ class EnergyConcentration(Probe):
         gram = view.kernel_on(view.batches["train"].inputs).gram
         labels = view.labels("train")
         if gram.shape[0] != len(labels) or labels.shape[1] != 1:
-            raise UserError(f"probe.{self.name}: expected one output, there are more")
+            raise UserError(
+                f"probe.{self.name}: expected one output, there are more; "
+                f"~probe.{self.name} leaves it out"
+            )
         vectors = self.vectors(gram, generator(view.seed, "energy concentration"))
         drawn = generator(view.seed, "random labels")
         random = torch.randint(2, (len(gram),), generator=drawn) * 2 - 1

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.curvature.kron import Kronecker, Layout
+from ntkexp.errors import UserError
 from ntkexp.options import option
 from ntkexp.probes.base import Measured, Probe
 from ntkexp.probes.fisher_drift import basis_of, outers_of
@@ -57,6 +58,10 @@ class FisherSpectrum(Probe):
 
     def measure(self, view: View) -> Measured:
         outers = outers_of(view.network("layers"), view.batches["train"], view.objective)
+        if self.layer not in outers:
+            raise UserError(
+                f"probe.fisher_spectrum.layer={self.layer}: there are {', '.join(outers)}"
+            )
         outer = outers[self.layer]
         n, size = len(outer.v), math.prod(Layout.of(outer).shape)
         if not self._kept:

@@ -193,7 +193,10 @@ def first(splits: Mapping[str, Split], name: str, count: int, strict: bool) -> B
     subsets = split.subsets()
     subset = "all" if name in splits else name
     if subset not in subsets:
-        raise UserError(f"a probe looks at the subset {name}; there are {', '.join(subsets)}")
+        raise UserError(
+            f"a probe looks at the subset {name}; there are {', '.join(subsets)}; expected other "
+            f"probes, or a mask of this name in the data"
+        )
     numbers = subsets[subset].nonzero()[:count, 0]
     settle_for(len(numbers), count, name, strict=strict or name not in splits)
     clean = split.clean_targets[numbers] if bool(split.corrupted[numbers].any()) else None

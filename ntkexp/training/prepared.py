@@ -93,5 +93,6 @@ def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:
         if missing := probe.needs - work.offers:
             offered = ", ".join(sorted(work.offers)) or "nothing"
             raise UserError(
-                f"probe.{name}: looks at {', '.join(sorted(missing))}; there is {offered} to see"
+                f"probe.{name}: looks at {', '.join(sorted(missing))}; there is {offered} to see; "
+                f"~probe.{name} leaves it out"
             )

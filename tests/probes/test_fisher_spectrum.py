@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from ntkexp.errors import UserError
 from ntkexp.probes.fisher_spectrum import ordered
-from tests.tiny_runs import TINY, goes_on, table
+from tests.tiny_runs import TINY, goes_on, table, train
 
 WORDS = ("data=mnist", "data.standardise=none", "model=autoencoder", "model.width=40")
 OPTIM = ("optim=kfac", "optim.second=running", "optim.period=100", "optim.steps=6")
@@ -28,6 +29,13 @@ def test_a_run_that_was_killed_keeps_its_basis_and_what_its_optimiser_remembers(
     # On the examples of its basis the second moments have the trace of F, and no larger squares.
     assert spectra.loc[0, "ekfac"] < spectra.loc[0, "norm"]
     assert np.isfinite(spectra[["kfac", "ekfac"]]).all(axis=None)
+
+
+@pytest.mark.usefixtures("made_images")
+def test_a_layer_that_the_network_lacks_is_refused_with_those_it_has(tmp_path: Path) -> None:
+    words = ("data=mnist", "model=mlp", "model.depth=1", *OPTIM, *PROBE, *TINY)
+    with pytest.raises(UserError, match="layer=encoder4: there are hidden1, out"):
+        train(tmp_path, *words)
 
 
 def test_the_gram_matrix_has_the_eigenvalues_of_the_matrix_and_zeros_come_after() -> None:
