@@ -55,7 +55,7 @@ def experiments() -> tuple[Experiment, ...]:
             command="study" if any(map(_chooses_a_study, _chain(config, by_name))) else "train",
             needs=any(map(_names_a_run, _chain(config, by_name))),
             figures=tuple(map(str, _first(config, "figures", by_name) or ())),
-            sweep=bool(swept_by_themselves()[config.name]),
+            sweep=bool(_swept(config, by_name)),
             stands_in_for=_first(config, "stands_in_for", by_name) or "",
         )
         for paper, config in _files()

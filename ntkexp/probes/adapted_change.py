@@ -53,7 +53,7 @@ def of_layer(trained: Adaptation, layer: str, points: int) -> tuple[float, ...]:
     assert trained.linear is not None
     near, far = fifth_means(np.abs(along(trained, layer, points)), np.abs(trained.linear))
     z = given(at(trained.network, trained.start), layer, trained.inputs)
-    return near / far, left(z, trained.linear), left(z, np.sign(trained.linear))
+    return near / far if far else np.nan, left(z, trained.linear), left(z, np.sign(trained.linear))
 
 
 def along(trained: Adaptation, layer: str, points: int) -> Array:

@@ -127,6 +127,9 @@ def test_a_verdict_that_decides_nothing_is_counted_like_the_others() -> None:
 # Their runs keep their tables under names of their own.
 ON_SHAPES = {
     "linearised-tail",
+    *(f"curvature-fig{figure}-seconds" for figure in ("43", "44", "45", "46", "a2")),
+    "curvature-fig45-small-batches",
+    "curvature-fig45-small-batches-ra",
     *(f"spectral-figa13-{end}" for end in ("decay", "low", "neighbours", "smoother")),
 }
 

@@ -96,7 +96,7 @@ def test_what_cannot_be_is_refused_when_it_is_composed(words: tuple[str, ...], s
 
 
 def test_what_only_the_own_optimisers_can_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="optim=torch updates one network a run.*members=null"):
+    with pytest.raises(UserError, match=r"optim=torch updates one network a run.*members=null"):
         train(tmp_path, *WORDS, *ADAMW, "members={seed: [0, 1]}")
     with pytest.raises(UserError, match="looks at updates"):
         train(tmp_path, *WORDS, *ADAMW, "probe=[complexity]", "probing.examples=5")

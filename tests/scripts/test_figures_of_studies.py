@@ -84,9 +84,10 @@ def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path)
 
 def test_every_study_has_a_figure() -> None:
     """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results.
-    checkpoints has those of a training run; eigenpairs makes tasks, whose networks are drawn.
+    checkpoints has those of a training run; eigenpairs makes tasks, whose networks are drawn;
+    kernel_rows makes parts of a kernel.
     Those of spectral bias, of mutual information and of curvature have tests of their own."""
-    elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
+    elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs", "kernel_rows"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
                    "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
