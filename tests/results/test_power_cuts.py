@@ -43,7 +43,9 @@ class Disk:
             self.contents[inode] = place.read_bytes()
             return
         self.names[inode] = {one.name: one.lstat().st_ino for one in place.iterdir()}
-        self.folders |= {one.lstat().st_ino for one in place.iterdir() if one.is_dir()}
+        for one in place.iterdir():
+            # An inode of a folder that went may be that of a file now.
+            (self.folders.add if one.is_dir() else self.folders.discard)(one.lstat().st_ino)
 
     def after_a_cut(self, target: Path) -> None:
         """Write down what is left."""
