@@ -159,15 +159,16 @@ def settled(file: ExperimentFile) -> DictConfig:
 def _leave_out_unchosen(file: ExperimentFile, config: DictConfig, group: str) -> None:
     """Take out the options of probes, or loggers, that are not among those chosen by the words or
     by an experiment that goes on from this one."""
-    chosen = [word for word in _typed.get() if re.match(rf"\+*{group}=", word)][-1:]
+    typed = [word.partition("=")[2] for word in _typed.get() if re.match(rf"\+*{group}=", word)]
+    chosen = typed[-1:]
     for one in (experiment_at_work() or file).chain():
         if chosen or one.name == file.name:
             break
-        chosen = [str(name) for _, words, name in one.entries() if words[-1] == f"/{group}"]
+        chosen = [str(names) for _, words, names in one.entries() if words[-1] == f"/{group}"]
     node = OmegaConf.select(config, group)
     if not chosen or not isinstance(node, DictConfig):
         return
-    named = re.findall(r"\w[\w.]*", chosen[0].partition("=")[2] or chosen[0])
+    named = re.findall(r"\w[\w.]*", chosen[0])
     keys = {key_of(name) for name in named}
     with open_dict(config):
         for key in [*map(str, node)]:

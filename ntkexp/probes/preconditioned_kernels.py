@@ -24,6 +24,7 @@ from ntkexp.curvature import fishers
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
 from ntkexp.probes.base import Probe, columns
+from ntkexp.probes.representations import in_batches
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 from ntkexp.tangent import TangentFeatures
@@ -42,7 +43,6 @@ TABLE = Table(
         "alignment": float64("centred, with the labels"),
     },
 )
-EXAMPLES_AT_ONCE = 100
 
 
 @dataclass
@@ -70,8 +70,7 @@ class PreconditionedKernels(Probe):
             )
         K = gram.double().cpu().numpy()
         largest = float(np.linalg.eigvalsh(K[: len(x), : len(x)])[-1]) / len(x)
-        parts = [torch.split(tensor, EXAMPLES_AT_ONCE) for tensor in (x, train.targets[: len(x)])]
-        batches = [*zip(*parts, strict=True)]
+        batches = in_batches(x, labels["train"])
         matrices = dict(zip(KINDS, fishers(network, batches, KINDS, of="l2"), strict=True))
         rows = []
         for share in DAMPINGS:

@@ -92,8 +92,7 @@ class Representations(Probe):
     def measure(self, view: View) -> Rows:
         network, train = view.network(), view.examples("train")
         inputs, targets = train.inputs[: self.examples], train.targets[: self.examples]
-        parts = (torch.split(tensor, EXAMPLES_AT_ONCE) for tensor in (inputs, targets))
-        batches = [*zip(*parts, strict=True)]
+        batches = in_batches(inputs, targets)
         exact = fisher(network, batches, "implicit")
         drawn = generator(view.seed, "directions", view.step)
         directions = [Vector.random(network, drawn) for _ in range(self.directions)]
@@ -129,6 +128,11 @@ class Representations(Probe):
         gradients = (Gradients(network, batches, "mc", samples=1, seed=1 + i) for i in range(5))
         traces = torch.stack([of_one_label.trace() for of_one_label in gradients])
         return float(traces.std()) / math.sqrt(self.samples)
+
+
+def in_batches(inputs: Tensor, targets: Tensor) -> Batches:
+    parts = (torch.split(tensor, EXAMPLES_AT_ONCE) for tensor in (inputs, targets))
+    return [*zip(*parts, strict=True)]
 
 
 def beside(truth: Vector, found: Vector) -> tuple[float, float]:

@@ -77,15 +77,15 @@ class UpdateSeconds(Study):
     def work(self, place: Place) -> Timing:
         if not isinstance(self.optim, Kfac):
             raise UserError(f"study.optim={self.optim.name}: expected kfac")
-        return Timing(self, place)
+        return Timing(self, self.optim, place)
 
 
 class Timing(SteppedWork):
     """A round a step."""
 
-    def __init__(self, study: UpdateSeconds, place: Place) -> None:
+    def __init__(self, study: UpdateSeconds, kfac: Kfac, place: Place) -> None:
         super().__init__(last=study.rounds)
-        self.study, self.place = study, place
+        self.study, self.kfac, self.place = study, kfac, place
         self.dataset = study.objective.seen(place.data(study.data, self.seed))
         if (most := max(study.batch_sizes)) > (there := len(self.dataset.train)):
             raise UserError(f"study.batch_sizes: {most:,} examples; there are {there:,}")
@@ -100,11 +100,10 @@ class Timing(SteppedWork):
             make()
 
     def _made(self) -> list[tuple[str, nn.Module, WeightUpdate]]:
-        study, plain = self.study, self.study.model
+        plain = self.study.model
         options = {field.name for field in fields(plain)}
-        moments: list[dict[str, Any]] = [{"second": second} for second in Second]
-        of_kfac = {str(one["second"]): replace(study.optim, **one) for one in moments}
-        wanted = [(name, plain, optim) for name, optim in (BASELINES | of_kfac).items()]
+        of_kfac = {str(second): replace(self.kfac, second=second) for second in Second}
+        wanted = [(name, plain, optim) for name, optim in {**BASELINES, **of_kfac}.items()]
         norms: dict[str, Any] = {"batch_norm": True, "norm": Norm.batch}
         if normed := {key: value for key, value in norms.items() if key in options}:
             batch_norm = replace(plain, **normed)
@@ -118,8 +117,7 @@ class Timing(SteppedWork):
         return made
 
     def _descend(self, network: nn.Module, update: WeightUpdate, size: int, anew: bool) -> None:
-        if isinstance(self.study.optim, Kfac):
-            update.updates = 0 if anew else 1
+        update.updates = 0 if anew else 1  # KFAC's first one computes the factors
         x, y = self.dataset.train.inputs[:size], self.dataset.train.targets[:size]
         loss = observed_loss(network, update, x, y, self.objective)
         loss.backward()  # type: ignore[no-untyped-call]

@@ -21,15 +21,15 @@ from ntkexp.papers.curvature.claims.autoencoder import (
     METHODS,
     NAMES,
     SEARCH,
-    STEPS_PER_EPOCH,
     losses,
 )
-from ntkexp.papers.curvature.claims.seconds import SECONDS, seconds_of
+from ntkexp.papers.curvature.claims.seconds import SECONDS
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.curvature.loss_panels import axis_of
 
 FIGURE = "4.3"
-PIXELS = 784
+PIXELS, IMAGES = 784, 60_000
 COLOURS = dict(zip(METHODS, drawing.PALETTE, strict=False))
 
 
@@ -59,11 +59,7 @@ def along(
         of_method = [record for record in records if record.experiment == experiment]
         if of_method:
             curves = [losses(record.tables["evals"], split) for record in of_method]
-            x = (
-                curves[0].index.to_numpy() / STEPS_PER_EPOCH
-                if update_seconds is None
-                else seconds_of(of_method[0], update_seconds) / 60
-            )
+            x = axis_of(of_method[0], IMAGES, update_seconds)
             values = PIXELS * np.stack([curve.to_numpy() for curve in curves])
             drawing.mean_and_band(axes, x, values, colour=COLOURS[method], label=method)
     words = {"train": "training loss", "test": "held-out loss"}

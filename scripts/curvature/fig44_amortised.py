@@ -22,12 +22,13 @@ from ntkexp.papers.curvature.claims.autoencoder import (
     STEPS_PER_EPOCH,
     losses,
 )
-from ntkexp.papers.curvature.claims.seconds import SECONDS, seconds_of
+from ntkexp.papers.curvature.claims.seconds import SECONDS
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.curvature.loss_panels import axis_of
 
 FIGURE = "4.4"
-PIXELS = 784
+PIXELS, IMAGES = 784, 60_000
 SPECTRUM = "curvature/spectrum"
 # Of the method at 50 updates and at others.
 FAMILIES = {
@@ -75,11 +76,7 @@ def along(
         of_period = [run for run in records if run.config["optim.period"] == period]
         if of_period:
             curves = [losses(run.tables["evals"]) for run in of_period]
-            x = (
-                curves[0].index.to_numpy() / STEPS_PER_EPOCH
-                if update_seconds is None
-                else seconds_of(of_period[0], update_seconds) / 60
-            )
+            x = axis_of(of_period[0], IMAGES, update_seconds)
             mean = PIXELS * np.mean([curve.to_numpy() for curve in curves], axis=0)
             axes.plot(x, mean, style, color=COLOURS[method], label=f"{method}, {period}")
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.curvature.claims.seconds import seconds_of
 from ntkexp.papers.curvature.claims.vgg11 import IMAGES, METHODS, SECONDS
 from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.curvature.loss_panels import axis_of
 
 FIGURE = "4.5"
 
@@ -35,8 +35,8 @@ def draw(options: drawing.Options, named: Mapping[str, str]) -> Figure:
             evals = record.tables["evals"]
             evals = evals[evals["subset"] == "all"].sort_values("step")
             train, test = (evals[evals["split"] == split] for split in ("train", "test"))
-            epochs = train["step"] * int(record.config["optim.batch_size"]) / IMAGES
-            minutes = seconds_of(record, timing.tables["update_seconds"]) / 60
+            epochs = axis_of(record, IMAGES)
+            minutes = axis_of(record, IMAGES, timing.tables["update_seconds"])
             axes[0].plot(epochs, train["loss"], color=colour, label=method)
             axes[1].plot(minutes, train["loss"], color=colour)
             axes[2].plot(epochs, 100 * (1 - test["accuracy"]), color=colour)

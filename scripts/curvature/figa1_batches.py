@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.curvature.claims.vgg11 import BATCHES
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.vgg11_panels import over
+from ntkexp.scripts.curvature.loss_panels import by_size
 
 FIGURE = "A.1"
 
 
 def make(options: drawing.Options) -> Figure:
     figure, axes = drawing.subplots(1, 1, figsize=(drawing.PAGE / 2, 2.8))
-    over(axes, runs.needed(options.experiment, options.runs, ["evals"]), "epoch")
+    by_size(axes, runs.needed(options.experiment, options.runs, ["evals"]), "epoch")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.curvature.claims.vgg11 import BATCHES, SECONDS
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.vgg11_panels import over
+from ntkexp.scripts.curvature.loss_panels import by_size
 
 FIGURE = "A.2"
 
@@ -21,8 +21,8 @@ def make(options: drawing.Options) -> Figure:
     trained = runs.needed(batches, options.runs, ["evals"])
     (timing, *_) = runs.needed(seconds, options.runs, ["update_seconds"])
     figure, axes = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
-    over(axes[0], trained, "update")
-    over(axes[1], trained, "minutes of a core", timing.tables["update_seconds"])
+    by_size(axes[0], trained, "update")
+    by_size(axes[1], trained, "minutes of a core", timing.tables["update_seconds"])
     axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
     drawing.letter_panels([*axes])
     return figure

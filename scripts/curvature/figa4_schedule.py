@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.curvature.claims.vgg11 import SCHEDULES
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.vgg11_panels import over
+from ntkexp.scripts.curvature.loss_panels import by_size
 
 FIGURE = "A.4"
 
@@ -18,7 +18,7 @@ FIGURE = "A.4"
 def make(options: drawing.Options) -> Figure:
     trained = runs.chosen_of(options.experiments, options.runs, ["evals"])
     figure, axes = drawing.subplots(1, 1, figsize=(drawing.PAGE / 2, 2.8))
-    over(axes, trained, "epoch")
+    by_size(axes, trained, "epoch")
     axes.legend()
     return figure
 

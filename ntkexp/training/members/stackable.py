@@ -22,7 +22,7 @@ def refuse_unlike(works: Sequence[Supervised]) -> None:
     """Refuse networks that cannot be one stack."""
     of_each = (work.learner.why_alone() for work in works)
     for why in chain(*of_each, of_all(works), of_weights(works), of_functions(works)):
-        raise UserError(f"members{why}, or members=null: one network, with -m a sweep of them")
+        raise UserError(f"members{why}, or members=null for one network a run")
 
 
 def of_all(works: Sequence[Supervised]) -> Iterator[str]:

@@ -1,11 +1,13 @@
-"""Training losses of second-order optimisers on a VGG11, over epochs, updates or time."""
+"""Training losses over epochs, updates or time: what Figures 4.3 to 4.6, A.1, A.2 and A.4 share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from ntkexp.papers.curvature.claims.autoencoder import NAMES, losses
 from ntkexp.papers.curvature.claims.seconds import seconds_of
@@ -18,7 +20,17 @@ COLOURS = dict(zip(NAMES, (drawing.VERMILION, drawing.BLUE, drawing.GREEN), stri
 STYLES = (":", "--", "-")
 
 
-def over(
+def axis_of(
+    run: Record, images: int, update_seconds: pd.DataFrame | None = None
+) -> NDArray[np.float64]:
+    """The looks of a run in epochs, or in minutes of a core if the seconds of updates are given."""
+    if update_seconds is not None:
+        return seconds_of(run, update_seconds) / 60
+    steps = losses(run.tables["evals"]).index.to_numpy(float)
+    return np.asarray(steps * int(run.config["optim.batch_size"]) / images, np.float64)
+
+
+def by_size(
     axes: Axes, records: Sequence[Record], what: str, update_seconds: pd.DataFrame | None = None
 ) -> None:
     """A line a run; `what` is `epoch`, `update`, or `minutes of a core`, which needs seconds."""
@@ -28,11 +40,7 @@ def over(
         second = str(record.config["optim.second"])
         size = int(record.config["optim.batch_size"])
         values = losses(record.tables["evals"])
-        x = values.index.to_numpy()
-        if what == "epoch":
-            x = x * size / IMAGES
-        elif update_seconds is not None:
-            x = seconds_of(record, update_seconds) / 60
+        x = values.index if what == "update" else axis_of(record, IMAGES, update_seconds)
         label = f"{NAMES[second]}, {size:,}"
         axes.plot(x, values, styles[size], color=COLOURS[second], label=label)
     axes.set(xlabel=what, ylabel="training loss", yscale="log")
