@@ -183,7 +183,8 @@ def _blocks(left: Outer, right: Outer | None, workspace: Workspace) -> list[tupl
     if Pairs.halves(shape):
         return [*lower_blocks(shape.left, PAIRS_LEAST_ROWS // shape.k)]
     bytes_each = shape.right * shape.k**2 * shape.itemsize
-    step = max(1, workspace.limit_bytes // bytes_each)
+    # More rows are no faster, and their products would stand beside a Gram matrix of their size.
+    step = max(1, min(workspace.limit_bytes // bytes_each, PAIRS_LEAST_ROWS // shape.k))
     starts = range(0, shape.left, step)
     return [
         (slice(start, min(start + step, shape.left)), slice(0, shape.right)) for start in starts

@@ -171,6 +171,18 @@ def test_every_route_borrows_about_its_room(way: type[Way]) -> None:
     assert short.largest < 125_000 < ample.largest
 
 
+def test_pairs_borrow_less_than_the_matrix_however_much_room_there_is() -> None:
+    """Beside a block of rows that fills the memory no second one of its size may stand."""
+    draws = torch.Generator().manual_seed(0)
+    u = torch.randn(2000, 1, 12, 1, generator=draws)
+    factor = Outer(Columns(u), torch.randn(2000, 1, 1, 5, 1, generator=draws))
+    gram = torch.zeros(2000, 2000)
+    workspace = Counting(gram, 2**30)
+    Pairs.add(gram, factor, factor, workspace)
+    assert workspace.largest < gram.nbytes / 2
+    assert distance(gram, factor.jacobian()[:, 0] @ factor.jacobian()[:, 0].t()) < 1e-5
+
+
 @pytest.mark.parametrize("channels", [3, 300])
 def test_pairs_in_blocks(channels: int) -> None:
     """Few channels: the whole matrix, by stripes where room is short. Many: its lower half."""
