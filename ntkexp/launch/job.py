@@ -154,13 +154,14 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
 
 
 def summary(jobs: Sequence[Job]) -> str:
-    """The number of jobs by outcome, and a line for each that did not end well."""
+    """The number of jobs by outcome, and a line for each that was begun and did not end well."""
     counts = Counter(str(job.outcome) for job in jobs)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     head = f"{_count(jobs)}: {counted}"
     if all(job.outcome is Outcome.already for job in jobs):
         head += "  (--rerun does them again)"
-    return "\n".join([head, *_table(_row(job) for job in jobs if job.code != DONE)])
+    told = [job for job in jobs if job.code != DONE and job.outcome is not Outcome.waiting]
+    return "\n".join([head, *_table(map(_row, told))])
 
 
 def forecast(jobs: Sequence[Job], needed: Sequence[Job] = ()) -> str:
