@@ -155,13 +155,19 @@ def swept_by_themselves() -> dict[str, tuple[str, ...]]:
 
 
 def _swept(config: DictConfig, by_name: Mapping[str, DictConfig]) -> dict[str, Any]:
-    """`null` forgets what the experiments before it sweep."""
+    return _merged(config, "hydra.sweeper.params", by_name)
+
+
+def _merged(config: DictConfig, key: str, by_name: Mapping[str, DictConfig]) -> dict[str, Any]:
+    """What an experiment and those it goes on from say at a key; `null` forgets what was said."""
     found: dict[str, Any] = {}
     for one in reversed([*_chain(config, by_name)]):
-        whole: Any = OmegaConf.to_container(one)
-        sweeper = whole.get("hydra", {}).get("sweeper", {})
-        if "params" in sweeper:
-            found = {**found, **sweeper["params"]} if sweeper["params"] else {}
+        said: Any = OmegaConf.to_container(one)
+        *outer, last = key.split(".")
+        for part in outer:
+            said = said.get(part) or {}
+        if last in said:
+            found = {**found, **said[last]} if said[last] else {}
     return found
 
 
@@ -208,6 +214,6 @@ def members_by_themselves() -> dict[str, frozenset[str]]:
     one network."""
     by_name = {config.name: config for _, config in _files()}
     return {
-        config.name: frozenset(map(str, _first(config, "members", by_name) or ()))
+        config.name: frozenset(map(str, _merged(config, "members", by_name)))
         for _, config in _files()
     }

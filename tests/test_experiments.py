@@ -16,7 +16,7 @@ from ntkexp import identity as identities
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
-from ntkexp.experiments import Experiment, _files, experiments
+from ntkexp.experiments import Experiment, _files, experiments, members_by_themselves
 from ntkexp.identity import digest, hashed, plain
 from ntkexp.references import references
 from ntkexp.training.supervised import Supervised
@@ -77,6 +77,7 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
     assert probes.build(typed.probe).keys() == config.probe.keys()
     assert config.name == experiment.name
     assert config.figures
+    assert {*(config.members or ())} == members_by_themselves()[config.name]
 
 
 @pytest.mark.parametrize(
