@@ -1,7 +1,7 @@
 """Figure 3.3: v' = (F~ + damping)^-1 (F + damping) v beside v, against the damping.
 
-A column a moment of training, means over random directions. Higher cosines and lower residuals are
-better. Solid: 5 labels drawn for an image, dotted: all classes.
+A column a moment of training, means over random directions; λ₁ is F's largest eigenvalue. Higher
+cosines and lower residuals are better. Solid: 5 labels drawn for an image, dotted: all classes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def make(options: drawing.Options) -> Figure:
                 axes.set_yscale("log")
         row[0].set_ylabel(value)
     for axes in grid[-1]:
-        axes.set_xlabel("damping / largest eigenvalue")
+        axes.set_xlabel(r"damping / $\lambda_1$")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     return figure
 
