@@ -109,7 +109,7 @@ def changes(holds: bool) -> pd.DataFrame:
     axes = {"data.targets": TASKS, "seed": SEEDS, "layer": (*LAYERS, "total")}
     high, left = (0.95, 0.02) if holds else (0.4, 0.12)
     return rows(axes, leading=high, with_label=high, near_zero=high + 0.1, left_of_linear=left,
-                left_of_sign=0.2)  # fmt: skip
+                left_of_sign=0.2 if holds else 0.03)  # fmt: skip
 
 
 def singular_values(holds: bool) -> pd.DataFrame:
