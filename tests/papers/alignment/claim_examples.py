@@ -195,6 +195,11 @@ FIG02: dict[str, Example] = {
         ((1, 1, 1, 1, 50), (1, 1, 1, 1, 1)),
         ((10, 10, 10, 10, 10), (1, 1, 1, 1, 10)),
     ),
+    "fig02-drop-by-noise": of(
+        lambda without: [*ranks(ALL[:1], 600, *4 * [without]), *ranks(ALL[1:], 600, *4 * [200])],
+        100,
+        300,
+    ),
     "fig02-fits": of(fitting, LEARNING, OVERFITTING),
     "fig02-accuracy-falls": of(partial(ranks, NOISE50, *5 * [300]), OVERFITTING, LEARNING, "test"),
     "fig02-train-test-likeness": of(likeness, 1.1, 4.0),
@@ -241,6 +246,7 @@ FIG03: dict[str, Example] = {
         layers, (0.1, 0.6, 0.7, 0.8, 0.2, 0.2, 0.9), (0.1, 0.6, 0.7, 0.3, 0.2, 0.2, 0.9)
     ),
     "fig03-top-layers": of(layers, (0.1, 0.6, 0.7, 0.2, 0.2), (0.1, 0.6, 0.7, 0.7, 0.7)),
+    "fig03-layers-unordered": of(layers, (0.1, 0.6, 0.7, 0.2, 0.3), (0.1, 0.2, 0.3, 0.7, 0.6)),
     "fig03-test-above-train": of(partial(aligned, NOISE50, LEVEL), RISING, LEVEL),
     "fig03-clean-labels": of(with_clean_labels, (LEVEL, RISING), (RISING, LEVEL)),
     "fig03-given-labels-later": of(with_clean_labels, (RISING, LEVEL), (LEVEL, RISING)),
@@ -374,6 +380,10 @@ FIG04: dict[str, Example] = {
         (EASY_KMNIST, (0.1, 0.1, 0.1, 0.1, 0.4)),
         (EASY_KMNIST, (0.1, 0.1, 0.1, 0.1, 0.1)),
     ),
+    "fig04-kmnist-rises-more": lambda holds: [
+        *hierarchy(HIERARCHY[:1], (EASY_KMNIST, (0.1, 0.1, 0.1, 0.1, 0.2))),
+        *hierarchy(KMNIST, (EASY_KMNIST, (0.1, 0.1, 0.1, 0.1, 0.4 if holds else 0.15))),
+    ],
     "fig04-kmnist-later": of(partial(hierarchy, KMNIST), (EASY, DIFFICULT), (DIFFICULT, EASY)),
     "fig13-magnified": higher_from_place_to_place,
     "fig13-rises-faster": higher_from_place_to_place,

@@ -14,7 +14,7 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
-from ntkexp.claims.curves import shown
+from ntkexp.claims.curves import rank_correlation, shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
 from ntkexp.claims.statistics import by_run
 from ntkexp.papers.alignment.claims.high_noise import BESIDE, HALF_A_DECADE, memory
@@ -60,6 +60,12 @@ def third_intermediate(alignment: pd.DataFrame) -> float:
 def top_over_intermediate(alignment: pd.DataFrame) -> float:
     peaks = layer_peaks(alignment)
     return float(peaks[-TOP_LAYERS:].mean() / peaks[1:-TOP_LAYERS].max())
+
+
+def order_of_layers(alignment: pd.DataFrame) -> float:
+    """The rank correlation of a layer's highest alignment with its depth."""
+    peaks = layer_peaks(alignment)
+    return rank_correlation(np.arange(len(peaks)), peaks)
 
 
 def test_over_train_while_learning(alignment: pd.DataFrame, evals: pd.DataFrame) -> float:
@@ -177,6 +183,17 @@ CLAIMS = (
         holds=below(0.75),
         threshold="ours, for `relatively low`: three quarters of the best intermediate layer",
         horizon=LATE,
+    ),
+    claim(
+        "layers-unordered",
+        says="The alignment of layers does not gradually increase with their depth (note 6)",
+        paper="not increasing",
+        number="rank correlation of a layer's highest CKA, train or test, with its depth",
+        statistic=by_run(order_of_layers, PANELS),
+        holds=below(0.5),
+        threshold="ours: less than half of a perfect order",
+        horizon=LATE,
+        seen="this was written, and a reader had found it so",
     ),
     claim(
         "test-above-train",
