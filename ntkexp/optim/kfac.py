@@ -108,7 +108,8 @@ class KfacUpdate(SgdUpdate):
 
     The factors of the mini-batch of every `period`-th update serve until the next. The memory has,
     for each piece of each layer in turn (one, or with `sua` a convolution's weight and its bias),
-    the tensors of `Inverse` or `Rescaling` by their names.
+    the tensors of `Inverse` or `Rescaling` by their names; empty ones of a layer that ran and had no
+    part in the loss, which stays as it is until they are computed anew.
     """
 
     sees_forward = True
@@ -190,7 +191,12 @@ class KfacUpdate(SgdUpdate):
         options, spread = self.options, self.options.damps is Damps.factors
         self.memory |= {name: [] for name in self.names}
         try:
-            for place in range(len(self.layers)):
+            for place, layer in enumerate(self.layers):
+                if place not in self.outers:
+                    for name in self.names:
+                        of_none = [torch.empty(0) for _ in layouts_of(layer, options.sua)]
+                        self.memory[name] += of_none
+                    continue
                 for kron in factored(self.outers[place], options.sua):
                     part = (
                         Inverse.of(kron, options.damping)
@@ -218,18 +224,23 @@ class KfacUpdate(SgdUpdate):
             shared = [places] if len(layouts) == 1 else [[place] for place in places]
             for layout, outer, own in zip(layouts, outers, shared, strict=True):
                 of_piece = [gradients[place] for place in own]
+                tensors = [self.memory[name][piece] for name in self.names]
+                piece += 1
+                if not tensors[0].numel():
+                    for place in own:
+                        divided[place] = torch.zeros_like(gradients[place])
+                    continue
                 gradient: Gradient = (
                     Product.of(layout, outer)
                     if outer is not None and isinstance(layer, nn.Linear)
                     else Matrices.of(layout, of_piece)
                 )
-                part = self.kind(*(self.memory[name][piece] for name in self.names))
+                part = self.kind(*tensors)
                 solved, squared_length = self._solved(part, gradient, layout, outer)
                 products.append(squared_length)
                 moved = gradients_of(layout, solved, of_piece)
                 for place, direction in zip(own, moved, strict=True):
                     divided[place] = direction
-                piece += 1
         return divided, torch.stack(products).sum()
 
     def _solved(

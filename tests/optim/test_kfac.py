@@ -165,6 +165,42 @@ def test_what_it_cannot_divide_is_refused_in_one_line() -> None:
         composed([*WORDS[:4], *short, "probe=[complexity]", "probe.complexity.batch=minibatch"])
 
 
+class Aside(nn.Module):
+    """A network that runs a second head, of a layer that the loss does not see."""
+
+    def __init__(self, model: nn.Sequential, aside: nn.Module) -> None:
+        super().__init__()
+        self.model, self.aside = model, aside
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.aside(x[:, None])
+        outputs: Tensor = self.model(x)
+        return outputs
+
+
+@pytest.mark.parametrize(
+    "aside", [nn.Linear(4, 2), nn.Linear(4, 2, bias=False), nn.Conv1d(1, 2, 2)]
+)
+@pytest.mark.parametrize("damps", list(Damps))
+@pytest.mark.parametrize("second", list(Second))
+def test_a_layer_without_part_in_the_loss_is_left_alone(
+    second: Second, damps: Damps, aside: nn.Module
+) -> None:
+    options = Kfac(second=second, damps=damps, period=PERIOD, damping=DAMPING, sua=True)
+    alone, both = net(), Aside(net(), aside.double())
+    updates = KfacUpdate(alone, options), KfacUpdate(both, options)
+    for step in range(PERIOD + 2):
+        expected = step_of(updates[0], alone, step)
+        found = step_of(updates[1], both, step)
+        for change, own in zip(found, expected, strict=False):
+            torch.testing.assert_close(change, own)
+        assert not any(change.any() for change in found[len(expected) :])
+        for update in updates:
+            update.apply(LR)
+        if step == 0:  # what is kept over a kill has these layers as well
+            updates[1].restore(updates[1].state())
+
+
 def test_a_weight_that_is_used_twice_is_refused() -> None:
     layer = nn.Linear(3, 3).double()
     model = nn.Sequential(nn.Linear(4, 3).double(), layer, nn.Sigmoid(), layer)
