@@ -251,6 +251,26 @@ def test_residual_weights_are_small_where_a_block_ends_and_no_activation_comes_b
         assert scaled.std().item() == pytest.approx(1, abs=5 / math.sqrt(2 * scaled.numel())), name
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_norms_residual_weights_keep_the_size_of_activations(seed: int) -> None:
+    """A.3 of George's thesis: good propagation; those of He grow from block to block."""
+
+    def spread(init: Init) -> tuple[float, float]:
+        model = build(Resnet34(base=16, norm=Norm.none, init=init), CIFAR, 10, seed=seed)
+        sizes: list[float] = []
+        for block in (module for module in model.modules() if isinstance(module, Block)):
+            block.register_forward_hook(
+                lambda module, inputs, output: sizes.append(output.square().mean().sqrt().item())
+            )
+        model(torch.randn(4, *CIFAR, generator=torch.Generator().manual_seed(seed)))
+        assert len(sizes) == 16
+        return min(sizes), max(sizes)
+
+    least, most = spread(Init.residual)
+    assert 1 / 3 < least <= most < 3
+    assert spread(Init.kaiming)[1] > 30
+
+
 def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
     model = build(Mlp(depth=2, width=256, init=Init.default), (2,), 1, seed=0)
     layer = model.get_submodule("hidden2")

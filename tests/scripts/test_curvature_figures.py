@@ -27,14 +27,15 @@ SMALL = {
         *(*SHORT, "model.width=16", "optim.batch_size=10", "optim.steps=20", "probing.examples=20"),
         "probe.fisher_drift.period=10",
     ],
-    **{f"autoencoder_{method}": [*AUTOENCODER, *LOOKS] for method in ("kfac", "ekfac", "ra")},
+    **{f"autoencoder_{name}": [*AUTOENCODER, *LOOKS] for name in ("kfac", "ekfac", "ra", "200")},
     **{f"autoencoder_{method}": [*AUTOENCODER, LOOKS[0]] for method in ("sgd", "adam")},
     "search": SEARCH,
     "amortised_kfac": [*AUTOENCODER, LOOKS[0], "optim.period=1"],
     "autoencoder_seconds": [*TIMED, "study.model.width=40"],
     "vgg11_seconds": [*TIMED, "study.model.base=2"],
     **{f"vgg11_{name}": VGG11 for name in ("kfac", "ra", "sgd", "sgd_norm", "batches")},
-    **{f"resnet34_{name}": VGG11 for name in ("kfac", "ra", "sgd_norm")},
+    **{f"resnet34_{name}": VGG11 for name in ("kfac", "ra", "sgd_norm", "batches")},
+    **{f"resnet34_schedule_{name}": VGG11 for name in ("kfac", "ra")},
     "resnet34_seconds": [*TIMED, "study.model.base=2"],
     **{f"vgg11_schedule_{name}": VGG11 for name in ("kfac", "ra")},
     "preconditioned_vgg11": [
@@ -48,7 +49,7 @@ FIGURES = {
     "fig41_rescaling": ("rescaling",),
     "fig42_drift": ("drift",),
     "fig43_autoencoder": (
-        *(f"autoencoder_{method}" for method in ("kfac", "ekfac", "ra", "sgd", "adam")),
+        *(f"autoencoder_{method}" for method in ("kfac", "ekfac", "ra", "sgd", "adam", "200")),
         "search",
         "autoencoder_seconds",
     ),
@@ -59,7 +60,9 @@ FIGURES = {
     "fig46_resnet34": ("resnet34_kfac", "resnet34_ra", "resnet34_sgd_norm", "resnet34_seconds"),
     "figa1_batches": ("vgg11_batches",),
     "figa2_time": ("vgg11_batches", "vgg11_seconds"),
+    "figa3_batches": ("resnet34_batches",),
     "figa4_schedule": ("vgg11_schedule_kfac", "vgg11_schedule_ra"),
+    "figa5_schedule": ("resnet34_schedule_kfac", "resnet34_schedule_ra"),
 }
 
 

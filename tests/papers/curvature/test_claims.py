@@ -89,6 +89,12 @@ def records(experiment: str, holds: bool) -> list[Record]:
             for second in NAMES
         ]
     method = name.partition("_")[2]
+    if method == "200":
+        ends = {"kron": 0.12, "batch": 0.10 if holds else 0.13, "running": 0.09 if holds else 0.13}
+        return [
+            record(experiment, {"evals": evals(end)}, **{"optim.second": second})
+            for second, end in ends.items()
+        ]
     if name.startswith("amortised"):
         ends = {1: 0.11 if holds else 0.13, 250: 0.2}
         if method == "ekfac":

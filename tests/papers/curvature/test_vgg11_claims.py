@@ -83,6 +83,13 @@ def of_network(name: str, holds: bool, late: bool) -> list[Record]:
         table = rows({"epoch": (1, 4), "point": range(3)}, train_loss=better)
         second = {"study.optim.second": "kron"}
         return [record(experiment, {"search": table}, **second)]
+    if method == "batches" and name.startswith("resnet34"):
+        ends = {"kfac": 0.6, "ra": 0.5 if holds else 0.59}
+        return [
+            optimiser(experiment, end, size, epochs=4, **{**KFAC, "optim.second": SECOND[method]})
+            for method, end in ends.items()
+            for size in (200, 500, 1000)
+        ]
     if method == "batches":
         gains = {200: 1.1, 500: 1.2, 1000: 1.5 if holds else 1.1}
         # In time EKFAC is late where its losses are hardly lower.

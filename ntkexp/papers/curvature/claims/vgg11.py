@@ -95,25 +95,31 @@ def error_above(runs: Mapping[str, Record], method: str, others: Sequence[str]) 
     return least_error(runs[method]) - min(least_error(runs[name]) for name in others)
 
 
-def of_batch(records: Sequence[Record]) -> dict[tuple[str, int], Record]:
+def of_batch(records: Sequence[Record], experiment: str = BATCHES) -> dict[tuple[str, int], Record]:
     """(second moments, batch size) -> run, of the runs that were made for it."""
     return {
         (str(run.config["optim.second"]), int(run.config["optim.batch_size"])): run
         for run in records
-        if run.experiment == BATCHES
+        if run.experiment == experiment
     }
 
 
-def gain_of_batches(records: Sequence[Record], method: str) -> list[Case]:
-    """The log of KFAC's last loss over a method's, with the largest batches less the smallest."""
-    runs = of_batch(records)
-    wanted = [(second, size) for second in ("kron", method) for size in (LEAST, MOST)]
-    if not {*wanted} <= {*runs}:
-        return []
-    few, most, few_of, most_of = (
-        math.log(last_loss(runs[key].tables["evals"], "train")) for key in wanted
-    )
-    return [Case("", 0, (most - most_of) - (few - few_of))]
+def gains(runs: Mapping[tuple[str, int], Record], method: str) -> dict[int, float]:
+    """Batch size -> the log of KFAC's last training loss over a method's."""
+    ends = {key: math.log(last_loss(run.tables["evals"], "train")) for key, run in runs.items()}
+    return {
+        size: end - ends[method, size]
+        for (second, size), end in sorted(ends.items())
+        if second == "kron" and (method, size) in ends
+    }
+
+
+def gain_of_batches(
+    records: Sequence[Record], method: str, experiment: str = BATCHES
+) -> list[Case]:
+    """The gain with the largest batches less that with the smallest."""
+    found = gains(of_batch(records, experiment), method)
+    return [Case("", 0, found[MOST] - found[LEAST])] if {MOST, LEAST} <= {*found} else []
 
 
 def seconds_of_batches(records: Sequence[Record]) -> list[Case]:
