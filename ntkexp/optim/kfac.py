@@ -108,8 +108,8 @@ class KfacUpdate(SgdUpdate):
 
     The factors of the mini-batch of every `period`-th update serve until the next. The memory has,
     for each piece of each layer in turn (one, or with `sua` a convolution's weight and its bias),
-    the tensors of `Inverse` or `Rescaling` by their names. They are empty of a layer that ran and had
-    no part in the loss; it stays as it is until they are computed anew.
+    the tensors of `Inverse` or `Rescaling` by their names. They are empty of a layer that ran and
+    had no part in the loss; it stays as it is until they are computed anew.
     """
 
     sees_forward = True
