@@ -31,7 +31,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components, config, projects
@@ -94,10 +94,16 @@ class ExperimentSource(ConfigSource):
         file = experiment_file.find(_experiment(config_path))
         assert file is not None, "Hydra asks for what is_config knows"
         file.refuse_mistakes()
+        config = swaps.settled(file)
+        defaults = config._get_node("defaults")
+        # Hydra would look for what a base goes on from below the folder of that base.
+        for number, entry in enumerate(defaults if isinstance(defaults, ListConfig) else ()):
+            if isinstance(entry, str) and experiment_file.find(entry) is not None:
+                defaults[number] = f"/exp/{entry}"
         return ConfigResult(
             provider=self.provider,
             path=self.full_path(),
-            config=swaps.settled(file),
+            config=config,
             header={"package": "_global_"},
         )
 

@@ -19,6 +19,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from ntkexp import components, projects
 from ntkexp.errors import UserError
+from ntkexp.home import at_home
 
 # The folders of configs that a command names, beside those of the package and of projects.
 _named: ContextVar[tuple[Path, ...]] = ContextVar("_named", default=())
@@ -49,6 +50,18 @@ def find(name: str) -> ExperimentFile | None:
         if place.is_file():
             return ExperimentFile(name, place)
     return None
+
+
+def _expand_tildes(node: DictConfig | ListConfig) -> None:
+    """A `~/` that begins a value is the home folder, as on a command line."""
+    inside: Any = node.items_ex(resolve=False) if isinstance(node, DictConfig) else enumerate(
+        node._iter_ex(resolve=False)
+    )
+    for key, value in [*inside]:
+        if isinstance(value, DictConfig | ListConfig):
+            _expand_tildes(value)
+        elif isinstance(value, str) and value != at_home(value):
+            node[key] = at_home(value)
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,7 @@ class ExperimentFile:
                 "defaults: [disk]; it has none"
             )
         config.setdefault("name", self.name)
+        _expand_tildes(config)
         return config
 
     def _holds_keys(self) -> bool:

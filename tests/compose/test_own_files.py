@@ -87,6 +87,27 @@ def test_a_file_that_gives_no_name_gives_its_own(inside: Ntkexp, tmp_path: Path)
     assert " outputs/mine/" in inside(*words).stdout
 
 
+def test_experiments_of_a_folder_go_on_from_one_another_at_any_depth(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    written(tmp_path, HEAD)
+    (tmp_path / "exp" / "lab").mkdir()
+    bases = ["mine", "lab/first", "lab/second", "lab/third", "lab/fourth"]
+    for depth, (base, name) in enumerate(zip(bases, bases[1:], strict=False), start=2):
+        text = f"defaults: [{base}]\nname: {name}\nmodel: {{depth: {depth}}}\n"
+        (tmp_path / "exp" / f"{name}.yaml").write_text(text)
+    words = ("--config-dir", str(tmp_path), "+exp=lab/fourth", "seed=3")
+    assert " outputs/lab/fourth/" in inside("train", *words, "--dry-run").stdout
+    shown = inside("train", *words, "--cfg", "job").stdout
+    assert "depth: 5" in shown and "name: lab/fourth" in shown
+
+
+def test_a_tilde_in_an_experiment_is_the_home_folder(inside: Ntkexp, tmp_path: Path) -> None:
+    text = HEAD + "paths: {outputs: ~/runs}\nhydra: {sweeper: {params: {seed: 0}}}\n"
+    planned = inside(*written(tmp_path, text)).stdout
+    assert f" {Path.home()}/runs/mine/" in planned
+
+
 def test_latin_1_is_named(inside: Ntkexp, tmp_path: Path) -> None:
     words = written(tmp_path, HEAD)
     (tmp_path / "exp" / "mine.yaml").write_bytes("name: mañana\n".encode("latin-1"))
