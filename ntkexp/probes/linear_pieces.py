@@ -15,6 +15,7 @@ from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.models.activations import refuse_other_than_relu
+from ntkexp.models.base import formatted_shape
 from ntkexp.options import STEPS, count, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -50,6 +51,12 @@ class LinearPieces(Probe):
     def check(self, config: Any = None) -> None:
         super().check(config)
         refuse_other_than_relu(self.name, config.model)
+        shape = config.data.shape()
+        if shape is not None and shape.inputs != (1,):
+            raise UserError(
+                f"probe.linear_pieces: is of networks of one input, data={config.data.name} has "
+                f"inputs of {formatted_shape(shape.inputs)}; expected one number, as in data=sines"
+            )
 
     def measure(self, view: View) -> Rows:
         if view.member >= self.networks or (self.steps and view.step not in self.steps):

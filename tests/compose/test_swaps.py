@@ -114,6 +114,17 @@ def test_values_that_are_no_options_any_more_fall_away(capsys: pytest.CaptureFix
     ) in capsys.readouterr().err.splitlines()
 
 
+def test_linear_pieces_are_of_one_input(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = planned("+exp=spectral/equal", "data=disk", "members=null")
+    assert "linear_pieces" not in plan.config.probe
+    assert (
+        "probe.linear_pieces of exp=spectral/equal: is of networks of one input, data=disk has "
+        "inputs of 2; expected one number, as in data=sines: left out"
+    ) in capsys.readouterr().err.splitlines()
+    with pytest.raises(UserError, match=r"^probe\.linear_pieces: is of networks of one input"):
+        planned("+exp=disk", "probe=[linear_pieces]")
+
+
 def test_axes_and_members_that_the_other_lacks_fall_away(ntkexp: Ntkexp) -> None:
     sweep = ntkexp("train", "--dry-run", "+exp=complexity_width", "model=lenet5")
     assert "the axis model.width of exp=complexity_width: lenet5 has no width: left out" in (
