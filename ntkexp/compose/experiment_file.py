@@ -54,8 +54,10 @@ def find(name: str) -> ExperimentFile | None:
 
 def _expand_tildes(node: DictConfig | ListConfig) -> None:
     """A `~/` that begins a value is the home folder, as on a command line."""
-    inside: Any = node.items_ex(resolve=False) if isinstance(node, DictConfig) else enumerate(
-        node._iter_ex(resolve=False)
+    inside: Any = (
+        node.items_ex(resolve=False)
+        if isinstance(node, DictConfig)
+        else enumerate(node._iter_ex(resolve=False))
     )
     for key, value in [*inside]:
         if isinstance(value, DictConfig | ListConfig):

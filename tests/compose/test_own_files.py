@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_experiments_of_a_folder_go_on_from_one_another_at_any_depth(
     written(tmp_path, HEAD)
     (tmp_path / "exp" / "lab").mkdir()
     bases = ["mine", "lab/first", "lab/second", "lab/third", "lab/fourth"]
-    for depth, (base, name) in enumerate(zip(bases, bases[1:], strict=False), start=2):
+    for depth, (base, name) in enumerate(pairwise(bases), start=2):
         text = f"defaults: [{base}]\nname: {name}\nmodel: {{depth: {depth}}}\n"
         (tmp_path / "exp" / f"{name}.yaml").write_text(text)
     words = ("--config-dir", str(tmp_path), "+exp=lab/fourth", "seed=3")
