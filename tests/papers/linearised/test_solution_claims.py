@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
@@ -55,6 +57,50 @@ def test_the_mlp_is_judged_at_its_first_and_last_weights() -> None:
     assert values["steps"] == [math.inf, 0.3]
     assert values["like-network"] == pytest.approx([0.01])
     assert values["below-early"] == pytest.approx([-0.19])
+
+
+def slow(late: Record, losses: dict[float, int]) -> Record:
+    """A linearisation at a tenth of the rate, that comes to these losses after so many updates."""
+    events = pd.DataFrame(
+        {"step": losses.values(), "event": "train_loss", "threshold": losses.keys()}
+    )
+    tables = {**late.tables, "events": events}
+    return replace(late, experiment=f"{late.experiment}_slow", tables=tables)
+
+
+def test_late_linearisations_at_a_tenth_of_the_rate_take_the_place_of_those_at_the_rate() -> None:
+    runs = figure8(AS_THE_TEXT, {"early": math.inf, "network": math.inf})
+    for run in runs:  # all come from .7 at the start to .001 after 390
+        if run.experiment.endswith("_linear"):
+            run.tables["evals"].loc[run.tables["evals"]["step"] > 0, "loss"] = 0.3
+    late = [run for run in runs if run.experiment.endswith("_late")]
+    slower = [slow(run, {0.05: 2000 if i else 300, 0.01: 9000}) for i, run in enumerate(late)]
+    found = judge(LEDGER["steps"], [*runs, *slower])
+    between = 391 ** (math.log(0.7 / 0.05) / math.log(0.7 / 0.001)) - 1
+    assert {case.panel: case.value * 39_000 for case in found.cases} == pytest.approx(
+        {
+            "network": between,
+            "at θ_T, statistics stored, a tenth of the rate": 300,
+            "at θ_T, statistics reset, a tenth of the rate": 2000,
+        }
+    )
+    small = [replace(run, config={**run.config, "scale.name": "small"}) for run in slower]
+    assert judge(LEDGER["steps"], [*runs, *small]).cases == judge(LEDGER["steps"], runs).cases
+
+
+def test_the_mlps_late_linearisation_is_beside_the_early_one_of_its_rate() -> None:
+    def at(step: int) -> Record:
+        made = record("linearised/late", [0.9], js=(100,), steps=[math.inf])
+        return of_one_task(made, f"at {step}", **{INDEX: 100, "weights.file": f"weights.{step}.pt"})
+
+    made = record("linearised/moving", [0.77], js=(100,), steps=[math.inf])
+    network = of_one_task(made, "network", **{INDEX: 100})
+    runs = [network, at(0), at(39000), slow(at(0), {0.05: 4000}), slow(at(39000), {0.05: 800})]
+    found = judge(LEDGER["steps-mlp"], runs)
+    assert {case.panel: case.value for case in found.cases} == pytest.approx(
+        {"network": 1.0, "at θ_T, a tenth of the rate": 0.2}
+    )
+    assert found.verdict is Verdict.partly
 
 
 def gains(mlp: float, stored: float, reset: float) -> list[Record]:
