@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches
+from ntkexp.information.mine import together_and_apart
 from ntkexp.options import SEED, STEPS, count, not_negative, one_of, option, positive
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float32, float64, int64
@@ -109,6 +110,10 @@ class Game(Gan):
     def code(self, prior: Tensor) -> Tensor:
         return prior[:, NOISE:]
 
+    def statistics(self, x: Tensor, z: Tensor) -> Tensor:
+        outputs: Tensor = self.networks["statistics"](together_and_apart(x, z))[:, 0]
+        return outputs
+
     @contextmanager
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
         with super().looked_at(event, scheduled=scheduled) as views:
@@ -119,15 +124,8 @@ class Game(Gan):
     def look(self) -> None:
         samples = self.samples(JUDGED, "gan.look").cpu()
         captured, near = self.toy.captured(samples.numpy())
-        adversarial, information = self.memory["norms"].tolist()
-        self.write(
-            LOOKS.name,
-            {
-                "step": self.step, "captured": captured, "modes": self.toy.count, "near": near,
-                "information": self.memory["information"].item(),
-                "adversarial_norm": adversarial, "information_norm": information,
-            },
-        )  # fmt: skip
+        found = {"captured": captured, "modes": self.toy.count, "near": near}
+        self.write(LOOKS.name, {"step": self.step, **found, **self.measures()})
         if self.over or self.step in self.study.shown:
             x, y = samples[:SHOWN].T.numpy()
             self.write(SAMPLES.name, {"step": self.step, "x": x, "y": y})

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ntkexp.information.clip import clipped, norm
-from ntkexp.information.mine import Objective, lowered, together_and_apart
+from ntkexp.information.mine import Objective, lowered
 from ntkexp.optim.adam import Adam
 from ntkexp.seeds import derived_seed
 from ntkexp.studies.stepped import Row, SteppedWork
@@ -56,10 +56,20 @@ class Players(SteppedWork):
             "information": torch.tensor(torch.nan),
         }
 
+    def measures(self) -> dict[str, float]:
+        """The bound and both norms, as they were in the update before."""
+        adversarial, information = self.memory["norms"].tolist()
+        return {
+            "information": self.memory["information"].item(),
+            "adversarial_norm": adversarial,
+            "information_norm": information,
+        }
+
     def statistics(self, x: Tensor, z: Tensor) -> Tensor:
-        """(2n,): T of the pairs, then of x and z apart."""
-        outputs: Tensor = self.networks["statistics"](together_and_apart(x, z))[:, 0]
-        return outputs
+        """(2n,): T(x, z) of the pairs, then of x and z apart."""
+        both = torch.cat([x, x]), torch.cat([z, z.roll(1, 0)])
+        outputs: Tensor = self.networks["statistics"](*both)
+        return outputs.flatten()
 
     def told_apart(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """What T lowers, and the moving average."""
@@ -128,7 +138,7 @@ class Gan(Players):
 
     def against(self, real: Tensor, fake: Tensor) -> Tensor:
         discriminator = self.networks["discriminator"]
-        return softplus(-discriminator(real)).mean() + softplus(discriminator(fake)).mean()
+        return told(discriminator(real), discriminator(fake))
 
     def generate(self, fake: Tensor, code: Tensor) -> None:
         self.follow(softplus(-self.networks["discriminator"](fake)).mean(), (fake, code))
@@ -137,6 +147,11 @@ class Gan(Players):
         """n samples of the generator at this step."""
         samples: Tensor = self.networks["generator"](self.prior(n, purpose, self.step))
         return samples
+
+
+def told(real: Tensor, fake: Tensor) -> Tensor:
+    """- E log D(real) - E log(1 - D(fake)), by D's logits."""
+    return softplus(-real).mean() + softplus(fake).mean()
 
 
 def drawn_by(seed: int, name: str, make: Callable[[], nn.Module]) -> nn.Module:

@@ -12,7 +12,7 @@ from ntkexp.studies.two_gradients import Players
 MAKERS = {
     "generator": lambda: nn.ModuleDict({"encoder": nn.Linear(3, 2), "decoder": nn.Linear(2, 3)}),
     "discriminator": lambda: nn.Linear(5, 1),
-    "statistics": lambda: nn.Linear(5, 1),
+    "statistics": lambda: nn.Bilinear(3, 2, 1),
 }
 
 
@@ -41,8 +41,8 @@ def test_the_part_that_the_information_reaches_alone_is_clipped_and_clips(clip: 
     first = torch.autograd.grad(losses()[0], [*encoder, *decoder])
     z = losses()[1]
     T = work.networks["statistics"]
-    apart = T(torch.cat([x, z.roll(1, 0)], 1)).exp().mean()
-    bound = T(torch.cat([x, z], 1)).mean() - apart / (0.99 + 0.01 * apart.detach())
+    apart = T(x, z.roll(1, 0)).exp().mean()
+    bound = T(x, z).mean() - apart / (0.99 + 0.01 * apart.detach())
     second = torch.autograd.grad(-50.0 * bound, encoder)
     assert norm(second) > norm(first[:2])
     factor = norm(first[:2]) / norm(second) if clip else 1.0
