@@ -25,5 +25,6 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bottleneck": "3 hours for fifteen networks",
     "information/bottleneck_others": "an hour for five networks",
     "information/bottleneck_free": "16 minutes",
+    "information/digits": "3 minutes",
     "information/limits": "15 minutes",
 }
