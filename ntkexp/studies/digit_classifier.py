@@ -32,9 +32,8 @@ class Classifier:
 
     def classes(self, images: Tensor) -> Tensor:
         """(n,) int64: the digits of images (n, 28, 28) of [-1, 1], one channel each."""
-        scores = [
-            self.network(self.seen(part[:, None])) for part in images.to(self.device).split(AT_ONCE)
-        ]
+        parts = torch.split(images.to(self.device), AT_ONCE)
+        scores = [self.network(self.seen(part[:, None])) for part in parts]
         return torch.cat(scores).argmax(1).cpu()
 
     def seen(self, images: Tensor) -> Tensor:

@@ -90,7 +90,8 @@ def test_every_study_has_a_figure() -> None:
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs", "kernel_rows"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
-                   "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
+                   "information_limits", "noisy_functions", "stacked_digits",
+                   "toy_gans"}  # fmt: skip
     curvature = {"rescaling", "search", "update_seconds"}
     assert {*FIGURES} | elsewhere | spectral | information | curvature == set(studies.names())
 

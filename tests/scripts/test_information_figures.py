@@ -24,6 +24,8 @@ FIGURES = {
     "fig52_equitability": ("equitability",),
     "fig53_spiral": ("toys",),
     "fig54_gaussians": ("toys",),
+    "fig55_stacked": ("stacked",),
+    "fig_table51": ("stacked",),
     "fig_table53": ("bottleneck", "bottleneck_others"),
     "fig_limits": ("limits",),
     "fig_circle": ("circle", "circle_linearised"),
@@ -40,6 +42,9 @@ def run_of(experiment: str, folder: Path) -> Path:
     elif kind == "bottleneck":
         variant = "dropout" if experiment.endswith("others") else "dvb"
         words += [f"study.variant={variant}", "study.steps=2", "study.examples=60"]
+    elif kind == "stacked":
+        words += ["study.weights.run=null", "study.network.base=2", "study.base=2",
+                  "study.batch_size=10", "study.samples=40", "study.steps=2"]  # fmt: skip
     elif kind == "toys":
         members = MEMBERS.get(experiment, MEMBERS[kind])
         words += [f"members={members}", "study.steps=3", "probing.every=2"]

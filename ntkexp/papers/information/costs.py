@@ -25,6 +25,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bottleneck": "3 hours for fifteen networks",
     "information/bottleneck_others": "an hour for five networks",
     "information/bottleneck_free": "16 minutes",
-    "information/digits": "3 minutes",
+    "information/digits": "4 minutes",
+    "information/stacked": "4 hours for four generators",
     "information/limits": "15 minutes",
 }
