@@ -131,11 +131,6 @@ class Stacking(Gan):
         drawn = torch.rand(n, CODE, generator=generator(self.seed, purpose, step))
         return (2 * drawn - 1).to(self.device)
 
-    def statistics(self, x: Tensor, z: Tensor) -> Tensor:
-        pairs = torch.cat([x, x]), torch.cat([z, z.roll(1, 0)])
-        outputs: Tensor = self.networks["statistics"](*pairs)
-        return outputs
-
     @contextmanager
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
         with super().looked_at(event, scheduled=scheduled) as views:
@@ -146,16 +141,12 @@ class Stacking(Gan):
     def look(self) -> None:
         prior = self.prior(self.study.samples, "gan.look", self.step)
         digits = torch.cat([self.triples_of(part) for part in torch.split(prior, AT_ONCE)]).numpy()
-        adversarial, information = self.memory["norms"].tolist()
-        self.write(
-            LOOKS.name,
-            {
-                "step": self.step, "captured": captured(digits),
-                "divergence": divergence(digits, self.chances), "accuracy": self.accuracy,
-                "information": self.memory["information"].item(),
-                "adversarial_norm": adversarial, "information_norm": information,
-            },
-        )  # fmt: skip
+        found = {
+            "captured": captured(digits),
+            "divergence": divergence(digits, self.chances),
+            "accuracy": self.accuracy,
+        }
+        self.write(LOOKS.name, {"step": self.step, **found, **self.measures()})
         if self.over:
             drawn = (self.networks["generator"](prior[:SHOWN]).cpu() + 1) * 127.5
             self.show(drawn.round().long(), np.arange(len(drawn)))
