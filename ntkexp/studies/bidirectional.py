@@ -46,7 +46,7 @@ class Variant(StrEnum):
     mine = "mine"
 
 
-class Bidirectional(Players):
+class EncoderDecoder(Players):
     """Every network takes two arguments, but the decoder, which takes z: encoder(x, e),
     discriminator(x, z), statistics(x, z), critic(x, x')."""
 

@@ -27,7 +27,7 @@ from ntkexp.references import StartFrom
 from ntkexp.results.table import STEP, Table, float64
 from ntkexp.studies import digit_networks
 from ntkexp.studies.base import Study
-from ntkexp.studies.bidirectional import MEASURES, Bidirectional, Variant
+from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Variant
 from ntkexp.studies.digit_classifier import Classifier
 from ntkexp.studies.inference_networks import Encoder, Judge, leaky
 from ntkexp.theory.information.ms_ssim import similarity
@@ -75,7 +75,7 @@ class DigitInference(Study):
         return DigitModel(self, place)
 
 
-class DigitModel(Bidirectional):
+class DigitModel(EncoderDecoder):
     def __init__(self, study: DigitInference, place: Place) -> None:
         channels = [study.base * factor for factor in (1, 2, 4)]
         width = 16 * study.base

@@ -22,7 +22,7 @@ from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float32, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
-from ntkexp.studies.bidirectional import MEASURES, Bidirectional, Variant
+from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Variant
 from ntkexp.studies.toy_gans import EXAMPLES, JUDGED, drawn, layers
 from ntkexp.theory.information.toys import gaussians
 
@@ -89,7 +89,7 @@ class OfPairs(nn.Module):
         return outputs
 
 
-class ToyModel(Bidirectional):
+class ToyModel(EncoderDecoder):
     def __init__(self, study: ToyInference, place: Place) -> None:
         makers = {
             "encoder": lambda: OfPairs(PLANE, normed=True),

@@ -27,5 +27,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bottleneck_free": "16 minutes",
     "information/digits": "4 minutes",
     "information/stacked": "4 hours for four generators",
+    "information/inference": "40 minutes for twelve models",
+    "information/digit_inference": "50 minutes for four models",
     "information/limits": "15 minutes",
 }
