@@ -34,7 +34,7 @@ def make(options: drawing.Options) -> Figure:
             axes.plot(found, [place] * len(found), ".", color=drawing.VERMILION)
         axes.set(xlabel=label)
     row[0].set_yticks(range(len(LABELS)), [*LABELS.values()])
-    row[0].invert_yaxis()
+    row[0].set_ylim(len(LABELS) - 0.5, -0.5)
     return figure
 
 

@@ -16,12 +16,12 @@ from ntkexp.papers.information.claims.inference import LABELS, SEED, VARIANT
 from ntkexp.scripts import drawing
 
 FIGURE = "C.1"
-SIDE = 4.0
+SIDE = 3.5
 
 
 def draw(points: pd.DataFrame) -> Figure:
     figure, row = drawing.subplots(
-        1, len(LABELS), figsize=(drawing.PAGE, 2), sharex=True, sharey=True
+        1, len(LABELS), figsize=(drawing.PAGE, 2.3), sharex=True, sharey=True
     )  # fmt: skip
     of_seed = points[points[SEED] == points[SEED].min()]
     colours = mpl.colormaps["turbo"].resampled(25)
