@@ -5,9 +5,8 @@ Table 5.1).
 ntkexp study -m +exp=information/stacked --with-parents
 
 Which of the 1,000 triples a generator draws is told by a classifier of digits, channel by channel.
-Tables C.1 to C.3 give the networks; G and D are normalised as in PacGAN (Lin et al. 2018,
-https://arxiv.org/abs/1712.04086, Table 3), whose set-up the text says is its own. The code is all
-of z.
+Tables C.1 to C.3 give the networks; G and D are normalised as in the code of PacGAN (Lin et al.
+2018, https://arxiv.org/abs/1712.04086), whose set-up the text says is its own. c is all of z.
 """
 
 from __future__ import annotations
