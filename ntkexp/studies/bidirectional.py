@@ -18,17 +18,24 @@ is 1: with a decoder of unit variance that of l2 is -log p(x | z).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ntkexp.optim.adam import Adam
+from ntkexp.options import SEED, count, option, positive
 from ntkexp.results.table import Column, float64
 from ntkexp.seeds import generator
+from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row
 from ntkexp.studies.two_gradients import Players, told
+
+if TYPE_CHECKING:
+    from ntkexp.training.place import Place
 
 MEASURES: dict[str, Column] = {
     "information": float64("bound of I(x; z) by the minibatch before, nats; nan without MINE"),
@@ -46,14 +53,28 @@ class Variant(StrEnum):
     mine = "mine"
 
 
+@dataclass
+class Inference(Study):
+    """The base of studies of the four models."""
+
+    seed: int = option(0, SEED, "the start of all random numbers")
+    variant: Variant = option(Variant.mine, about="ali, l2, adversarial or mine")
+    steps: int = option(30_000, count("steps"), "updates of each network")
+    batch_size: int = option(100, count("examples"), "examples of an update")
+    lr: float = option(0.001, positive(), "learning rate of Adam")
+
+
 class EncoderDecoder(Players):
     """Every network takes two arguments, but the decoder, which takes z: encoder(x, e),
     discriminator(x, z), statistics(x, z), critic(x, x')."""
 
     def __init__(
-        self, makers: Mapping[str, Callable[[], nn.Module]], variant: Variant, *, last: int,
-        seed: int, device: torch.device, lr: float, code: int,
-    ) -> None:  # fmt: skip
+        self,
+        makers: Mapping[str, Callable[[], nn.Module]],
+        study: Inference,
+        code: int,
+        place: Place,
+    ) -> None:
         chosen = {
             "generator": lambda: nn.ModuleDict(
                 {part: makers[part]() for part in ("encoder", "decoder")}
@@ -61,13 +82,13 @@ class EncoderDecoder(Players):
             "discriminator": makers["discriminator"],
             "statistics": makers["statistics"],
         }
-        if variant is Variant.adversarial:
+        if study.variant is Variant.adversarial:
             chosen["critic"] = makers["critic"]
         super().__init__(
-            chosen, last=last, seed=seed, device=device, lr=lr, adam=Adam(beta1=0.5),
-            beta=float(variant is Variant.mine),
+            chosen, last=study.steps, seed=study.seed, device=place.device, lr=study.lr,
+            adam=Adam(beta1=0.5), beta=float(study.variant is Variant.mine),
         )  # fmt: skip
-        self.variant, self.width = variant, code
+        self.variant, self.width = study.variant, code
         both = self.networks["generator"]
         assert isinstance(both, nn.ModuleDict)
         self.encoder, self.decoder = both["encoder"], both["decoder"]

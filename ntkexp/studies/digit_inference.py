@@ -9,8 +9,7 @@ the text's tables of networks have none. Which digit a reconstruction shows is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,15 +20,12 @@ from torch import Tensor
 from ntkexp.data.batches import Batches
 from ntkexp.data.images.sources import SPLITS, files_here, kind_of, read, remarks
 from ntkexp.models import Model
-from ntkexp.options import SEED, count, option, positive
-from ntkexp.probes.view import View
+from ntkexp.options import count, option, positive
 from ntkexp.references import StartFrom
 from ntkexp.results.table import STEP, Table, float64
-from ntkexp.studies import digit_networks
-from ntkexp.studies.base import Study
-from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Variant
+from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Inference
 from ntkexp.studies.digit_classifier import Classifier
-from ntkexp.studies.inference_networks import Encoder, Judge, leaky
+from ntkexp.studies.digit_networks import DigitStatistics, Encoder, Judge, generator, leaky
 from ntkexp.theory.information.ms_ssim import similarity
 
 if TYPE_CHECKING:
@@ -51,7 +47,7 @@ CODE, AT_ONCE = 128, 1000
 
 
 @dataclass
-class DigitInference(Study):
+class DigitInference(Inference):
     """Codes and the encoder's noise are of 128 numbers. Without weights of a run the classifier is
     as it was drawn."""
 
@@ -59,13 +55,10 @@ class DigitInference(Study):
     small: ClassVar = {"base": 4, "steps": 100}
     tiny: ClassVar = {"base": 2, "steps": 2, "batch_size": 10}
 
-    seed: int = option(0, SEED, "the start of all random numbers")
     network: Model = option(MISSING, about="the network that classifies digits")
     weights: StartFrom = field(default_factory=StartFrom)
-    variant: Variant = option(Variant.mine, about="ali, l2, adversarial or mine")
     base: int = option(8, count("channels"), "channels next to the image; the text has 64")
     steps: int = option(10_000, count("steps"), "updates of each network; the text has 50,000")
-    batch_size: int = option(100, count("examples"), "examples of an update")
     lr: float = option(0.0001, positive(), "learning rate of Adam")
 
     def files(self) -> Mapping[str, str]:
@@ -81,15 +74,12 @@ class DigitModel(EncoderDecoder):
         width = 16 * study.base
         makers = {
             "encoder": lambda: Encoder(CODE, channels),
-            "decoder": lambda: digit_networks.generator(CODE, [*channels[::-1], 1]),
+            "decoder": lambda: generator(CODE, [*channels[::-1], 1]),
             "discriminator": lambda: Judge([1, *channels], CODE, width),
-            "statistics": lambda: digit_networks.DigitStatistics(CODE, [1, *channels], leaky),
+            "statistics": lambda: DigitStatistics(CODE, [1, *channels], leaky),
             "critic": lambda: Judge([2, *channels], 0, width),
         }
-        super().__init__(
-            makers, study.variant, last=study.steps, seed=study.seed, device=place.device,
-            lr=study.lr, code=CODE,
-        )  # fmt: skip
+        super().__init__(makers, study, CODE, place)
         images = {split: read("mnist", split) for split in SPLITS}
         self.remarks = tuple(remarks(kind_of("mnist"), "train", images["train"]))
         self.pixels = {name: torch.from_numpy(part.pixels) for name, part in images.items()}
@@ -104,11 +94,8 @@ class DigitModel(EncoderDecoder):
     def seen(self, pixels: Tensor) -> Tensor:
         return pixels.to(self.device).float() / 127.5 - 1
 
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        with super().looked_at(event, scheduled=scheduled) as views:
-            self.write(LOOKS.name, {"step": self.step, **self.judged(), **self.measures()})
-            yield views
+    def look(self) -> None:
+        self.write(LOOKS.name, {"step": self.step, **self.judged(), **self.measures()})
 
     @torch.no_grad()
     def judged(self) -> dict[str, float]:

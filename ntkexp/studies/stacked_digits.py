@@ -11,8 +11,7 @@ Tables C.1 to C.3 give the networks; G and D are normalised as in the code of Pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,7 +25,6 @@ from ntkexp.data.images.sources import files_here, kind_of, read, remarks
 from ntkexp.models import Model
 from ntkexp.optim.adam import Adam
 from ntkexp.options import SEED, count, not_negative, option, positive
-from ntkexp.probes.view import View
 from ntkexp.references import StartFrom
 from ntkexp.results.table import STEP, Table, float64, int64
 from ntkexp.seeds import generator
@@ -129,12 +127,6 @@ class Stacking(Gan):
     def prior(self, n: int, purpose: str, step: int) -> Tensor:
         drawn = torch.rand(n, CODE, generator=generator(self.seed, purpose, step))
         return (2 * drawn - 1).to(self.device)
-
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        with super().looked_at(event, scheduled=scheduled) as views:
-            self.look()
-            yield views
 
     @torch.no_grad()
     def look(self) -> None:

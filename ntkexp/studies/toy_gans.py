@@ -10,8 +10,6 @@ The game is that of ntkexp/studies/two_gradients.py; an input of G is noise e an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +19,6 @@ from torch import Tensor, nn
 from ntkexp.data.batches import Batches
 from ntkexp.information.mine import together_and_apart
 from ntkexp.options import SEED, STEPS, count, not_negative, one_of, option, positive
-from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float32, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
@@ -113,12 +110,6 @@ class Game(Gan):
     def statistics(self, x: Tensor, z: Tensor) -> Tensor:
         outputs: Tensor = self.networks["statistics"](together_and_apart(x, z))[:, 0]
         return outputs
-
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        with super().looked_at(event, scheduled=scheduled) as views:
-            self.look()
-            yield views
 
     @torch.no_grad()
     def look(self) -> None:

@@ -8,8 +8,6 @@ The four models are those of ntkexp/studies/bidirectional.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,18 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches
-from ntkexp.options import SEED, count, option, positive
-from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float32, float64, int64
 from ntkexp.seeds import generator
-from ntkexp.studies.base import Study
-from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Variant
+from ntkexp.studies.bidirectional import MEASURES, EncoderDecoder, Inference
 from ntkexp.studies.toy_gans import EXAMPLES, JUDGED, drawn, layers
 from ntkexp.theory.information.toys import gaussians
 
 if TYPE_CHECKING:
     from ntkexp.training.place import Place
 
+KINDS = {"code": "the code", "again": "the reconstruction", "sample": "a sample"}
 LOOKS = Table(
     "inference_looks",
     "what 10,000 samples of a decoder capture, and how far 10,000 points are from what is made of "
@@ -47,31 +43,24 @@ POINTS = Table(
     {
         "step": STEP,
         "mode": int64("that is nearest to the point"),
-        "code_x": float32("first coordinate of the code"),
-        "code_y": float32("second coordinate of the code"),
-        "again_x": float32("first coordinate of the reconstruction"),
-        "again_y": float32("second coordinate of the reconstruction"),
-        "sample_x": float32("first coordinate of a sample"),
-        "sample_y": float32("second coordinate of a sample"),
+    }
+    | {
+        f"{kind}_{axis}": float32(f"{which} coordinate of {words}")
+        for kind, words in KINDS.items()
+        for axis, which in {"x": "first", "y": "second"}.items()
     },
 )
 SHOWN, WIDTH, DEPTH, PLANE = 1000, 128, 2, 2
 
 
 @dataclass
-class ToyInference(Study):
+class ToyInference(Inference):
     """All networks have 2 x 128 units and leaky ReLUs of slope .2, encoder and decoder batch
     normalisation, too; codes and the encoder's noise are in the plane, as the data are."""
 
     tables: ClassVar = (LOOKS, POINTS)
     small: ClassVar = {"steps": 500}
     tiny: ClassVar = {"steps": 5}
-
-    seed: int = option(0, SEED, "the start of all random numbers")
-    variant: Variant = option(Variant.mine, about="ali, l2, adversarial or mine")
-    steps: int = option(30_000, count("steps"), "updates of each network")
-    batch_size: int = option(100, count("examples"), "examples of an update")
-    lr: float = option(0.001, positive(), "learning rate of Adam")
 
     def work(self, place: Place) -> ToyModel:
         return ToyModel(self, place)
@@ -96,10 +85,7 @@ class ToyModel(EncoderDecoder):
             "decoder": lambda: layers(PLANE, WIDTH, DEPTH, PLANE, normed=True),
             **dict.fromkeys(("discriminator", "statistics", "critic"), lambda: OfPairs(1)),
         }
-        super().__init__(
-            makers, study.variant, last=study.steps, seed=study.seed, device=place.device,
-            lr=study.lr, code=PLANE,
-        )  # fmt: skip
+        super().__init__(makers, study, PLANE, place)
         self.toy = gaussians()
         examples = drawn(self.toy, EXAMPLES, generator(self.seed, "gan.examples"))
         self.examples = examples.to(self.device)
@@ -108,12 +94,6 @@ class ToyModel(EncoderDecoder):
     def real(self, step: int) -> Tensor:
         (real,) = self.order.take(step, self.examples)
         return real
-
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        with super().looked_at(event, scheduled=scheduled) as views:
-            self.look()
-            yield views
 
     @torch.no_grad()
     def look(self) -> None:
@@ -127,16 +107,9 @@ class ToyModel(EncoderDecoder):
         self.write(LOOKS.name, {"step": self.step, **found, **self.measures()})
         if self.over:
             nearest = torch.cdist(x[:SHOWN], torch.from_numpy(self.toy.points).float()).argmin(1)
-            columns = {"code": z, "again": again, "sample": samples}
-            self.write(
-                POINTS.name,
-                {
-                    "step": self.step,
-                    "mode": nearest.numpy(),
-                    **{
-                        f"{name}_{axis}": points[:SHOWN, place].numpy()
-                        for name, points in columns.items()
-                        for place, axis in enumerate("xy")
-                    },
-                },
-            )
+            columns = {
+                f"{kind}_{axis}": points[:SHOWN, place].numpy()
+                for kind, points in zip(KINDS, (z, again, samples), strict=True)
+                for place, axis in enumerate("xy")
+            }
+            self.write(POINTS.name, {"step": self.step, "mode": nearest.numpy(), **columns})

@@ -12,7 +12,8 @@ input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ from torch.nn.functional import softplus
 from ntkexp.information.clip import clipped, norm
 from ntkexp.information.mine import Objective, lowered
 from ntkexp.optim.adam import Adam
+from ntkexp.probes.view import View
 from ntkexp.seeds import derived_seed
 from ntkexp.studies.stepped import Row, SteppedWork
 
@@ -55,6 +57,16 @@ class Players(SteppedWork):
             "norms": torch.zeros(2, device=device),
             "information": torch.tensor(torch.nan),
         }
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        with super().looked_at(event, scheduled=scheduled) as views:
+            self.look()
+            yield views
+
+    def look(self) -> None:
+        """Write down what the players have come to."""
+        raise NotImplementedError
 
     def measures(self) -> dict[str, float]:
         """The bound and both norms, as they were in the update before."""

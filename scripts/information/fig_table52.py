@@ -23,7 +23,7 @@ COLUMNS = {
 
 def make(options: drawing.Options) -> Figure:
     records = runs.chosen_of(options.experiments, options.runs, ("digit_inference",))
-    seeds = last_looks(records, "digit_inference").values()
+    seeds = last_looks(records).values()
     figure, row = drawing.subplots(
         1, len(COLUMNS), figsize=(drawing.PAGE, 1.8), sharey=True
     )  # fmt: skip

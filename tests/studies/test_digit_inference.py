@@ -11,7 +11,7 @@ from ntkexp.config import StudyConfig
 from ntkexp.models.cnn import Cnn
 from ntkexp.studies.bidirectional import Variant
 from ntkexp.studies.digit_inference import DigitInference, DigitModel
-from ntkexp.studies.inference_networks import Encoder, Judge
+from ntkexp.studies.digit_networks import Encoder, Judge
 from ntkexp.training.place import Place
 from tests.tiny_runs import goes_on, table
 
