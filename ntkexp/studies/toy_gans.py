@@ -3,34 +3,26 @@
 
 ntkexp study +exp=information/toys
 
-    D raises  E log D(x) + E log(1 - D(G(e, c)))
-    T raises  the bound of I(G(e, c); c)
-    G raises  E log D(G(e, c)) + beta I(G(e, c); c)
+The game is that of ntkexp/studies/two_gradients.py; an input of G is noise e and a code c:
 
-G follows the gradient of its first term and, clipped by it, that of its second.
+    G raises  E log D(G(e, c)) + beta I(G(e, c); c)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
 from ntkexp.data.batches import Batches
-from ntkexp.information.clip import clipped, norm
-from ntkexp.information.mine import Objective, lowered, together_and_apart
-from ntkexp.optim.adam import Adam
+from ntkexp.information.mine import together_and_apart
 from ntkexp.options import SEED, STEPS, count, not_negative, one_of, option, positive
-from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Table, float32, float64, int64
-from ntkexp.seeds import derived_seed, generator
+from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
-from ntkexp.studies.stepped import Row, SteppedWork
+from ntkexp.studies.two_gradients import Gan
 from ntkexp.theory.information.toys import SIGMA, TOYS, Toy
 
 if TYPE_CHECKING:
@@ -87,102 +79,44 @@ class ToyGans(Study):
         return Game(self, place)
 
 
-class Game(SteppedWork):
+class Game(Gan):
     def __init__(self, study: ToyGans, place: Place) -> None:
-        super().__init__(last=study.steps, seed=study.seed)
-        self.study, self.device, self.toy = study, place.device, TOYS[study.toy]()
-        examples = drawn(self.toy, EXAMPLES, generator(self.seed, "gan.examples"))
-        self.examples = examples.to(self.device)
-        self.order = Batches(EXAMPLES, study.batch_size, self.seed, self.device)
         makers = {
             "discriminator": lambda: layers(2, 400, 3, 1),
             "statistics": lambda: layers(2 + CODE, 400, 3, 1),
             "generator": lambda: layers(NOISE + CODE, 500, 2, 2, normed=True),
         }
-        if study.beta == 0:
-            del makers["statistics"]
-        self.networks = {
-            name: drawn_by(self.seed, name, make).to(self.device) for name, make in makers.items()
-        }
-        self.updates = {
-            name: Adam().build(network.parameters()) for name, network in self.networks.items()
-        }
-        self.memory = {
-            "log_mean": torch.zeros((), device=self.device),
-            "norms": torch.zeros(2, device=self.device),
-            "information": torch.tensor(torch.nan),
-        }
+        super().__init__(
+            makers, last=study.steps, seed=study.seed, device=place.device, beta=study.beta,
+            lr=study.lr, clip=study.clip,
+        )  # fmt: skip
+        self.study, self.toy = study, TOYS[study.toy]()
+        examples = drawn(self.toy, EXAMPLES, generator(self.seed, "gan.examples"))
+        self.examples = examples.to(self.device)
+        self.order = Batches(EXAMPLES, study.batch_size, self.seed, self.device)
 
-    def update(self, step: int) -> Row:
+    def real(self, step: int) -> Tensor:
         (real,) = self.order.take(step, self.examples)
-        prior = self.prior(len(real), "gan.prior", step)
-        fake = self.networks["generator"](prior)
-        row = dict(self.descended("discriminator", self.against(real, fake.detach())))
-        code = prior[:, NOISE:]
-        if self.study.beta > 0:
-            loss, self.memory["log_mean"] = self.told_apart(fake.detach(), code)
-            row |= self.descended("statistics", loss)
-        self.generate(fake, code)
-        return row
-
-    def against(self, real: Tensor, fake: Tensor) -> Tensor:
-        discriminator = self.networks["discriminator"]
-        return softplus(-discriminator(real)).mean() + softplus(discriminator(fake)).mean()
-
-    def told_apart(self, samples: Tensor, code: Tensor) -> tuple[Tensor, Tensor]:
-        """What T lowers, and the moving average."""
-        outputs = self.networks["statistics"](together_and_apart(samples, code))[:, 0]
-        joint, apart = outputs.chunk(2)
-        self.memory["information"] = torch.tensor(Objective.mine.bound(joint, apart))
-        return lowered(Objective.mine, joint, apart, self.memory["log_mean"])
-
-    def descended(self, name: str, loss: Tensor) -> Row:
-        update = self.updates[name]
-        update.descend(loss)
-        update.apply(self.study.lr)
-        return self.learnt(name, loss.item(), {})
-
-    def generate(self, fake: Tensor, code: Tensor) -> None:
-        """The generator's update, along two gradients."""
-        update, beta = self.updates["generator"], self.study.beta
-        weights = update.parameters
-        loss = softplus(-self.networks["discriminator"](fake)).mean()
-        gradients = [*torch.autograd.grad(loss, weights, retain_graph=beta > 0)]
-        norms = [norm(gradients), torch.zeros((), device=self.device)]
-        if beta > 0:
-            information, _ = self.told_apart(fake, code)
-            more = torch.autograd.grad(beta * information, weights)
-            norms[1] = norm(more)
-            added = clipped(more, by=gradients) if self.study.clip else more
-            gradients = [*torch._foreach_add(gradients, list(added))]
-        self.memory["norms"] = torch.stack(norms).detach()
-        update.take(gradients)
-        update.apply(self.study.lr)
+        return real
 
     def prior(self, n: int, purpose: str, step: int) -> Tensor:
         """(n, 10): noise, then the code."""
         drawn = torch.randn(n, NOISE + CODE, generator=generator(self.seed, purpose, step))
         return drawn.to(self.device)
 
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        with super().looked_at(event, scheduled=scheduled) as views:
-            self.look()
-            yield views
+    def code(self, prior: Tensor) -> Tensor:
+        return prior[:, NOISE:]
+
+    def statistics(self, x: Tensor, z: Tensor) -> Tensor:
+        outputs: Tensor = self.networks["statistics"](together_and_apart(x, z))[:, 0]
+        return outputs
 
     @torch.no_grad()
     def look(self) -> None:
-        samples = self.networks["generator"](self.prior(JUDGED, "gan.look", self.step)).cpu()
+        samples = self.samples(JUDGED, "gan.look").cpu()
         captured, near = self.toy.captured(samples.numpy())
-        adversarial, information = self.memory["norms"].tolist()
-        self.write(
-            LOOKS.name,
-            {
-                "step": self.step, "captured": captured, "modes": self.toy.count, "near": near,
-                "information": self.memory["information"].item(),
-                "adversarial_norm": adversarial, "information_norm": information,
-            },
-        )  # fmt: skip
+        found = {"captured": captured, "modes": self.toy.count, "near": near}
+        self.write(LOOKS.name, {"step": self.step, **found, **self.measures()})
         if self.over or self.step in self.study.shown:
             x, y = samples[:SHOWN].T.numpy()
             self.write(SAMPLES.name, {"step": self.step, "x": x, "y": y})
@@ -198,11 +132,3 @@ def layers(
                     nn.LeakyReLU(SLOPE)]  # fmt: skip
         inputs = width
     return nn.Sequential(*modules, nn.Linear(inputs, outputs))
-
-
-def drawn_by(seed: int, name: str, make: Any) -> nn.Module:
-    """A network whose weights depend on the seed and its name alone, as PyTorch draws them."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(derived_seed(seed, f"gan.{name}"))
-        network: nn.Module = make()
-    return network

@@ -10,7 +10,7 @@ from ntkexp.claims.claim import Section
 from ntkexp.claims.ledger import ledger
 from tests.docs.pages import TOP
 
-WORKS = ("adaptive", "lazy", "linearised", "spectral")
+WORKS = ("adaptive", "information", "lazy", "linearised", "spectral")
 ID = re.compile(r"`([a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)+)`")
 
 

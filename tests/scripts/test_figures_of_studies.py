@@ -89,8 +89,9 @@ def test_every_study_has_a_figure() -> None:
     Those of spectral bias, of mutual information and of curvature have tests of their own."""
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs", "kernel_rows"}
     spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
-    information = {"bottleneck", "circle_pairs", "gaussian_pairs", "information_estimate",
-                   "information_limits", "noisy_functions", "toy_gans"}  # fmt: skip
+    information = {"bottleneck", "circle_pairs", "digit_inference", "gaussian_pairs",
+                   "information_estimate", "information_limits", "noisy_functions",
+                   "stacked_digits", "toy_gans", "toy_inference"}  # fmt: skip
     curvature = {"rescaling", "search", "update_seconds"}
     assert {*FIGURES} | elsewhere | spectral | information | curvature == set(studies.names())
 

@@ -17,6 +17,7 @@ MEMBERS = {
     "consistency": "{study.samples:[100,1000],study.seed:[0,1]}",
     "circle": "{study.frequency:[1,4],study.given:[false,true],study.seed:[0,1]}",
     "circle_linearised": "{study.seed:[0,1]}",
+    "inference": "{study.variant:[ali,l2,adversarial,mine],study.seed:[0,1]}",
     "toys": "{study.toy:[gaussians,spiral],study.beta:[0.0,1.0],study.seed:[0,1]}",
 }
 FIGURES = {
@@ -24,6 +25,11 @@ FIGURES = {
     "fig52_equitability": ("equitability",),
     "fig53_spiral": ("toys",),
     "fig54_gaussians": ("toys",),
+    "fig55_stacked": ("stacked",),
+    "fig56_inference": ("inference",),
+    "figc1_embeddings": ("inference",),
+    "fig_table51": ("stacked",),
+    "fig_table52": ("digit_inference",),
     "fig_table53": ("bottleneck", "bottleneck_others"),
     "fig_limits": ("limits",),
     "fig_circle": ("circle", "circle_linearised"),
@@ -40,7 +46,13 @@ def run_of(experiment: str, folder: Path) -> Path:
     elif kind == "bottleneck":
         variant = "dropout" if experiment.endswith("others") else "dvb"
         words += [f"study.variant={variant}", "study.steps=2", "study.examples=60"]
-    elif kind == "toys":
+    elif kind == "stacked":
+        words += ["study.weights.run=null", "study.network.base=2", "study.base=2",
+                  "study.batch_size=10", "study.samples=40", "study.steps=2"]  # fmt: skip
+    elif kind == "digit":
+        words += ["study.weights.run=null", "study.network.base=2", "study.base=2",
+                  "study.batch_size=10", "study.steps=2"]  # fmt: skip
+    elif kind in ("inference", "toys"):
         members = MEMBERS.get(experiment, MEMBERS[kind])
         words += [f"members={members}", "study.steps=3", "probing.every=2"]
     else:

@@ -130,6 +130,59 @@ def bottlenecks(experiment: str, holds: bool) -> list[Record]:
     ]
 
 
+def stacked(holds: bool, captured: int = 300, accuracy: float = 0.992) -> list[Record]:
+    """Of two seeds, a DCGAN and one with MINE that has 100 modes more and is nearer to the data,
+    or 99 and farther; at the look before all was otherwise."""
+    more, nearer = (100, 1.0) if holds else (99, -0.1)
+    ends = {0.0: (captured, 2.0), 1.0: (captured + more, 2.0 - nearer)}
+    axes = {"step": (4000, 32_000)}
+    return [
+        record(
+            "information/stacked",
+            {"stacked_looks": rows(axes, captured=[900, modes], divergence=[0.1, distance],
+                                   accuracy=accuracy)},
+            **{"study.beta": beta, "study.seed": seed},
+        )
+        for beta, (modes, distance) in ends.items()
+        for seed in (0, 1)
+    ]  # fmt: skip
+
+
+# By variant: modes, error in the plane; error, accuracy and similarity of digits.
+INFERENCE = {
+    True: {"ali": (9, 0.6, 14, 0.5, 0.9), "l2": (18, 0.2, 3, 0.98, 0.96),
+           "adversarial": (4, 0.1, 5, 0.97, 0.95), "mine": (25, 0.3, 10, 0.95, 0.97)},
+    False: {"ali": (9, 0.3, 10, 0.9, 0.9), "l2": (24, 0.05, 6, 0.98, 0.96),
+            "adversarial": (24, 0.1, 5, 0.97, 0.95), "mine": (24, 0.3, 9.9, 0.91, 0.94)},
+}  # fmt: skip
+
+
+def toy_models(holds: bool, near: float = 0.6) -> list[Record]:
+    """Of two seeds all models; at the look before there was nothing."""
+    axes = {"study.variant": [*INFERENCE[holds]], "study.seed": (0, 1), "step": (0, 30_000)}
+    found = INFERENCE[holds].values()
+    captured, errors = ([[[0, one[place]]] for one in found] for place in (0, 1))
+    looks = rows(
+        axes, captured=captured, error=errors, near=[[[0, near - 0.1 * k]] for k in range(4)]
+    )
+    return [record("information/inference", {"inference_looks": looks})]
+
+
+def digit_models(holds: bool) -> list[Record]:
+    """A run each of ALI and MINE, of two seeds, and of ALICE, of one."""
+    return [
+        record(
+            "information/digit_inference",
+            {"digit_inference": rows({"step": (0, 10_000)}, error=[20, error],
+                                     accuracy=[0.1, accuracy], similarity=[0, similarity])},
+            seed=seed,
+            **{"study.variant": variant},
+        )
+        for variant, (_, _, error, accuracy, similarity) in INFERENCE[holds].items()
+        for seed in ((0, 1) if variant in ("ali", "mine") else (0,))
+    ]  # fmt: skip
+
+
 def run_of(experiment: str, holds: bool) -> Record:
     kind = experiment.removeprefix("information/").partition("_")[0]
     if kind == "toys":
@@ -155,6 +208,12 @@ def run_of(experiment: str, holds: bool) -> Record:
 def runs_of(experiment: str, holds: bool) -> list[Record]:
     if "bottleneck" in experiment:
         return bottlenecks(experiment, holds)
+    if experiment.endswith("stacked"):
+        return stacked(holds)
+    if experiment.endswith("digit_inference"):
+        return digit_models(holds)
+    if experiment.endswith("inference"):
+        return toy_models(holds)
     return [run_of(experiment, holds)]
 
 
@@ -241,3 +300,42 @@ def test_a_rival_without_runs_leaves_the_others_judged() -> None:
     )
     assert {*found.panels} == {"Gaussian against DVB", "additive against noise"}
     assert found.missing == ("information/bottleneck_others",)
+
+
+@pytest.mark.parametrize("name", ["modes", "divergence"])
+def test_a_dcgan_with_most_modes_and_a_bad_classifier_decide_nothing(name: str) -> None:
+    claim = LEDGER[f"information-table51-{name}"]
+    assert judge(claim, stacked(True, captured=899)).verdict is Verdict.holds
+    assert judge(claim, stacked(True, captured=900)).verdict is Verdict.not_decidable
+    found = judge(claim, stacked(True, accuracy=0.9899))
+    assert found.verdict is Verdict.not_decidable
+    assert "1,000" in found.undecided
+
+
+def test_a_seed_that_lacks_one_of_both_generators_gives_no_number() -> None:
+    found = judge(LEDGER["information-table51-modes"], stacked(True)[:3])
+    assert found.seeds == 1 and found.verdict is Verdict.holds
+
+
+def test_models_are_compared_with_those_of_their_own_seed() -> None:
+    """ALICE has one seed, so what is said of it is judged by that one."""
+    runs = digit_models(True)
+    seeds = {"best": 1, "error": 2, "accuracy": 2, "competitive": 1, "similarity": 1}
+    found = {name: judge(LEDGER[f"information-table52-{name}"], runs) for name in seeds}
+    assert {name: one.seeds for name, one in found.items()} == seeds
+    assert {*found["competitive"].panels} == {"ALICE (l2)", "ALICE (adv.)"}
+    # Without MINE's second run ALI's is compared with nothing.
+    fewer = [run for run in runs if (run.seed, run.config["study.variant"]) != (1, "mine")]
+    assert judge(LEDGER["information-table52-error"], fewer).seeds == 1
+
+
+def test_models_that_are_not_yet_trained_decide_nothing() -> None:
+    dropping = LEDGER["information-fig56-dropping"]
+    assert judge(dropping, toy_models(True, near=0.5)).verdict is Verdict.holds
+    found = judge(dropping, toy_models(True, near=0.49))
+    assert found.verdict is Verdict.not_decidable
+    assert "largest share of a model's samples within 3σ" in found.undecided
+    runs = digit_models(True)
+    for run in runs:
+        run.tables["digit_inference"]["accuracy"] -= 0.2
+    assert judge(LEDGER["information-table52-best"], runs).verdict is Verdict.not_decidable

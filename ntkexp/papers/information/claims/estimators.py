@@ -73,7 +73,7 @@ CLAIMS = (
         also=("mean of that difference over I", by_run(numbers.mean_tighter, rhos=RHOS)),
     ),
     Claim(
-        id="information-average",
+        id="information-moving-average",
         figure="equation 12",
         says="The moving average in the gradient improves all-around performance of MINE",
         paper="all-around",
