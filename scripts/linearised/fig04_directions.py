@@ -3,16 +3,22 @@
 Left: test accuracy of the network and of its linearisation on two classes that one direction of the
 inputs tells apart, and of regression with the network's first kernel (crosses). Right: the
 alignment of each direction with the kernel, from the mixed derivative at the origin and from its
-mean over Gaussian inputs.
+mean over Gaussian inputs. Of 1,024 directions those to 400 are tasks; ResNet18 has none.
 """
 
 from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.tasks import TRAINED, by_task, pairs
+from ntkexp.papers.linearised.tasks import by_task, each_task, pairs
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, draw_points, records_of
+from ntkexp.scripts.linearised.task_panels import (
+    LOOKS,
+    PANEL,
+    draw_points,
+    records_of,
+    untrained,
+)
 
 FIGURE = "4"
 DIRECTIONS = "linearised/directions_lenet"
@@ -25,7 +31,7 @@ def make(options: drawing.Options) -> Figure:
     directions = [record for record in records if record.experiment == DIRECTIONS]
     if not both or not directions:
         runs.stop(["expected a network, its linearisation, and its directions"])
-    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE * 0.75, PANEL))
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE * 0.75, PANEL + 0.4))
     pair = both[0]
     for whose, (label, colour, _) in LOOKS.items():
         tasks = pair.network if whose == "network" else pair.linear
@@ -45,15 +51,12 @@ def make(options: drawing.Options) -> Figure:
     right.set(xscale="log", yscale="log", xlabel="index of the direction", ylabel="alignment")
     right.legend(frameon=False)
     drawing.legend_above(figure, *left.get_legend_handles_labels())
-    untrained = int((pair.network["train_loss"] > TRAINED).sum())
     config = next(record.config for record in records if record.experiment != DIRECTIONS)
     lines = [
         f"classes at distance {2 * config['data.epsilon']:g} along the direction; "
         f"{config['model.activation']}; {config['data.train_examples']:,} training examples"
     ]
-    if untrained:
-        lines.append(f"{untrained} networks, not filled, end above a training loss of {TRAINED:g}")
-    drawing.note(figure, lines)
+    drawing.note(figure, [*lines, *untrained(each_task([pair]))])
     return figure
 
 

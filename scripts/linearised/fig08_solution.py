@@ -3,8 +3,8 @@
 Loss on the training images and test accuracy, on the signs of one eigenfunction of the first kernel
 and on CIFAR2, with its residual branches on from the start or, as in the released code, off. The
 late linearisations begin at output zero; the norms have the statistics that training left, or the
-first ones again. Dotted: a loss of .01, and chance. Losses below 1e-5 and above 30 are not drawn:
-a late kernel's trainings begin beyond what the rate bears.
+first ones again. The first points are the start. Dotted: a loss of .01, and chance. Losses below
+1e-5 and above 30 are not drawn: a late kernel's trainings begin beyond what the rate bears.
 """
 
 from __future__ import annotations
@@ -61,20 +61,23 @@ def make(options: drawing.Options) -> Figure:
     error = f"{examples:,} test images: a standard error of {0.5 / examples**0.5:.3f} at most"
     late = [f"no late linearisation of {'; '.join(without)}"] if without else []
     lines = [*(origin(record) for record in tasks[:1]), error, *late]
+    lines.append("first points: the start; trainings at θ_T begin beyond what the rate bears")
     drawing.note(figure, [*lines, *images_of(records)])
     return figure
 
 
 def draw(frames: Mapping[str, pd.DataFrame]) -> Figure:
-    """A row a task and reading. Step 0 has no place on a logarithmic axis."""
+    """A row a task and reading. Step 0 has no place on a logarithmic axis: half of the first look
+    stands for it."""
     size = (2.4 * PANEL, PANEL * len(frames) + 0.5)
     figure, grid = drawing.subplots(len(frames), 2, figsize=size, squeeze=False)
     for row, (network, frame) in zip(grid, frames.items(), strict=True):
+        start = frame["step"][frame["step"] > 0].min() / 2
         index, branches = int(frame[INDEX].iloc[0]), READ[network].partition(", ")[2]
         for axes, (split, column, label) in zip(row, VALUES, strict=True):
             for model, rows in frame[frame["split"] == split].groupby("model", sort=False):
-                after = rows[rows["step"] > 0]
-                axes.plot(after["step"], after[column], "o-", markersize=3,
+                steps = rows["step"].mask(rows["step"] == 0, start)
+                axes.plot(steps, rows[column], "o-", markersize=3,
                           color=COLOURS[str(model)], label=MODELS[str(model)])  # fmt: skip
             axes.set(xscale="log", xlabel="step", ylabel=label)
             axes.set_title(f"{f'j = {index}' if index else 'CIFAR2'}, {branches}")

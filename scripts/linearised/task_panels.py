@@ -16,6 +16,7 @@ from ntkexp.papers.linearised.tasks import (
     TITLES,
     TRAINED,
     each_task,
+    of_seeds,
     pairs,
 )
 from ntkexp.results.record import Record
@@ -56,7 +57,12 @@ def accuracies(records: Sequence[Record]) -> Figure:
     both = list(pairs([record for record in records if not record.experiment.startswith(CIFAR2)]))
     if not both:
         runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
-    table = each_task(both)
+    # Also the tasks of the one that the other has not.
+    whole = of_seeds(records)
+    table = each_task(
+        pair._replace(network=whole[pair[:2]], linear=whole[pair.experiment + LINEAR, pair.seed])
+        for pair in both
+    )
     found = {pair.title for pair in both}
     titles = sorted(found, key=lambda title: ORDER.index(title.partition(",")[0]))
     size = (max(PANEL * len(titles) + 0.4, drawing.COLUMN), PANEL + 0.7)

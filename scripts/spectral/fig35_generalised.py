@@ -31,7 +31,7 @@ def of_widths(table: str, draw: Callable[[Axes, Record], None], ylabel: str) -> 
         figure, row = drawing.subplots(1, len(records), figsize=size, sharey=True, squeeze=False)
         for axes, record in zip(row.flat, sorted(records, key=lambda run: run.axis), strict=True):
             draw(axes, record)
-            axes.set_title(rf"$\sigma$ over the median: {record.axis:g}")
+            axes.set_title(rf"$\sigma$ / median distance: {record.axis:g}")
         row[0][0].set_ylabel(ylabel)
         drawing.legend_above(figure, *row[0][-1].get_legend_handles_labels())
         seeds = records[0].tables[table]["seed"].nunique()
@@ -52,7 +52,7 @@ def spectrum(axes: Axes, record: Record) -> None:
     looks = sorted({int(steps[np.abs(steps - step).argmin()]) for step in LOOKS})
     for step, colour in zip(looks, drawing.shades(len(looks)), strict=True):
         values = root(table[table["step"] == step], "network")
-        axes.plot(n, values, color=colour, linewidth=0.8, label=f"step {step:,}")
+        axes.plot(n, values, color=colour, linewidth=0.8, label=f"after {step:,}")
     axes.set(xlabel="$n$", yscale="log")
 
 

@@ -1,6 +1,7 @@
 """Figure 3.6: Fourier transforms of the eigenvectors of a Gaussian kernel, 50 points of the line.
 
-To the right the frequency, downwards the number n of the eigenvector; each row over its largest.
+To the right the frequency, of which 50 points tell 26, downwards the number n of the eigenvector;
+each row over its largest.
 """
 
 from __future__ import annotations

@@ -26,13 +26,14 @@ def make(options: drawing.Options) -> Figure:
     maps = record.tables["decision_map"]
     networks = sorted(maps["seed"].unique())
     reach = float(record.config["probe.decision_map.half_width"])
-    size = (drawing.PAGE, drawing.PAGE / len(networks) + 0.2)
+    size = (drawing.PAGE, drawing.PAGE / len(networks) + 0.6)
     figure, panels = drawing.subplots(1, len(networks), figsize=size, squeeze=False)
     for axes, seed in zip(panels.flat, networks, strict=True):
         plane(axes, maps[maps["seed"] == seed], reach)
         points(axes, record)
         axes.set_title(f"first weights of seed {seed}")
-    drawing.legend_above(figure, *axes.get_legend_handles_labels())
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, markerscale=6)
     return figure
 
 
@@ -41,8 +42,9 @@ def plane(axes: Axes, table: pd.DataFrame, reach: float) -> None:
     extent = (-reach, reach, -reach, reach)
     axes.imshow(logits > 0, origin="lower", extent=extent, cmap="Greys", vmin=-1, vmax=3)
     line = np.linspace(-reach, reach, len(logits), endpoint=False)
-    axes.contour(line, line, np.abs(logits), levels=[1, 4], colors="0.5", linewidths=0.2)
-    axes.set(xticks=[], yticks=[])
+    axes.contour(line, line, np.abs(logits), levels=[1, 4], colors="0.5", linewidths=0.5)
+    axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    axes.spines[["top", "right"]].set_visible(True)
 
 
 def points(axes: Axes, record: Record) -> None:

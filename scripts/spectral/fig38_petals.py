@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.heatmap import spectrum, squared_error
@@ -32,17 +33,20 @@ def draw(fourier: pd.DataFrame, evals: pd.DataFrame) -> Figure:
     for column, number in enumerate(curves):
         image = spectrum(rows[0][column], fourier[fourier[L] == number])
         rows[0][column].set_title(f"$L = {number}$")
-        waves(rows[1][column], int(number))
-    figure.colorbar(image, ax=rows[0][len(curves) - 1], label=r"$|\tilde f_k| / A_k$")
-    losses(rows[0][-1], evals)
-    rows[1][-1].set_axis_off()
+        overlaps = waves(rows[1][column], int(number))
+    figure.colorbar(image, ax=rows[0][-2], label=r"$|\tilde f_k| / A_k$")
+    figure.colorbar(overlaps, ax=rows[1][-2], label="$|P(l, k)|$", extend="max")
+    both = rows[0][-1].get_gridspec()[:, -1]
+    for axes in rows[:, -1]:
+        axes.remove()
+    losses(figure.add_subplot(both), evals)
     seeds = fourier["seed"].nunique()
     several = f"{seeds} networks a curve; losses: {drawing.band_label(seeds)}"
     drawing.note(figure, [several if seeds > 1 else "one network a curve"])
     return figure
 
 
-def waves(axes: Axes, number: int) -> None:
+def waves(axes: Axes, number: int) -> AxesImage:
     """|P| by the frequency along the curve and that in the plane, both in oscillations."""
     z = grid(POINTS)
     k = np.linspace(0, 60, 121)
@@ -54,10 +58,12 @@ def waves(axes: Axes, number: int) -> None:
         ],
         axis=0,
     )[:, : LARGEST + 1]
-    axes.imshow(shares, origin="lower", aspect="auto", vmin=0, vmax=0.2, extent=(0, LARGEST, 0, 60))
+    extent = (0, LARGEST, 0, 60)
+    image = axes.imshow(shares, origin="lower", aspect="auto", vmin=0, vmax=0.2, extent=extent)
     fastest = 2 * np.pi * speed(z, number).max()
     axes.plot(fastest * k, k, "--", color="white", linewidth=0.8)
     axes.set(xlim=(0, LARGEST), ylim=(0, 60), xlabel="$l$ on the curve", ylabel="$k$ in the plane")
+    return image
 
 
 def losses(axes: Axes, evals: pd.DataFrame) -> None:

@@ -1,7 +1,7 @@
 """Figure 3.9: accuracy on a binarised sine of frequency k along curves with L petals.
 
-On the training points, mean over networks and the last looks. A constant answer is right on two
-thirds of the points.
+On the training points, mean over networks and the last looks; the k are not evenly spaced. A
+constant answer is right on two thirds of the points.
 """
 
 from __future__ import annotations

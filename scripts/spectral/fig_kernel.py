@@ -44,7 +44,7 @@ def make(options: drawing.Options) -> Figure:
 def ratios(axes: Axes, table: pd.DataFrame) -> None:
     axes.axhspan(0.5, 2, color="0.9")
     axes.axhspan(*STRIP, color="0.95")
-    axes.text(0.5, 0.01, "wrong sign", transform=axes.transAxes, ha="center", fontsize=6)
+    axes.text(0.5, 0.03, "wrong sign", transform=axes.transAxes, ha="center", fontsize=6)
     for stage, rows in table.groupby("stage"):
         place = int(str(stage))
         ratio = (rows["predicted"] / rows["measured"]).to_numpy()
@@ -53,7 +53,7 @@ def ratios(axes: Axes, table: pd.DataFrame) -> None:
         axes.plot(
             beside, drawn, "o", markersize=3, color=drawing.PALETTE[place], label=STAGES[place]
         )
-    axes.set(xlabel="frequency $k$", yscale="log", ylim=(STRIP[0] / 2, 2000))
+    axes.set(xlabel="frequency $k$", yscale="log", ylim=(STRIP[0] / 4, 2000))
     axes.set_xticks(range(10, 51, 10))
 
 

@@ -29,6 +29,8 @@ def make(options: drawing.Options) -> Figure:
         scores(axes, table[table["step"] == step], right)
         axes.set_title(f"step {step}")
     row[0][0].set_ylabel("training accuracy")
+    numbers = ", ".join(map(str, sorted(table[L].unique())))
+    drawing.note(figure, [f"from the smallest dots to the largest: L = {numbers}"])
     return figure
 
 

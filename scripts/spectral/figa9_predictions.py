@@ -1,6 +1,7 @@
 """Figure A.9: the function of one network along training, for several bounds on the parameters.
 
-To the right the input, upwards the iteration; the target is 1 at 0.5 and 0 elsewhere.
+To the right the middle fifth of the inputs, upwards the iteration; the target is 1 at 0.5 and 0
+elsewhere.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def predictions(axes: Axes, record: Record) -> AxesImage:
     image = axes.pcolormesh(
         edges(z), edges(steps), table.to_numpy(), vmin=-0.25, vmax=1, rasterized=True
     )
-    axes.set(xlabel="$z$", ylabel="iteration", ylim=(0, steps[-1]))
+    axes.set(xlabel="$z$", ylabel="iteration", xlim=(0.4, 0.6), ylim=(0, steps[-1]))
     axes.yaxis.set_major_formatter(THOUSANDS)
     return image
 
