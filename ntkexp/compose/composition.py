@@ -97,9 +97,10 @@ class ExperimentSource(ConfigSource):
         config = swaps.settled(file)
         defaults = config._get_node("defaults")
         # Hydra would look for what a base goes on from below the folder of that base.
-        for number, entry in enumerate(defaults if isinstance(defaults, ListConfig) else ()):
-            if isinstance(entry, str) and experiment_file.find(entry) is not None:
-                defaults[number] = f"/exp/{entry}"
+        if isinstance(defaults, ListConfig):
+            for number, entry in enumerate(defaults):
+                if isinstance(entry, str) and experiment_file.find(entry) is not None:
+                    defaults[number] = f"/exp/{entry}"
         return ConfigResult(
             provider=self.provider,
             path=self.full_path(),
