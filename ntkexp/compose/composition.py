@@ -95,7 +95,7 @@ class ExperimentSource(ConfigSource):
         assert file is not None, "Hydra asks for what is_config knows"
         file.refuse_mistakes()
         config = swaps.settled(file)
-        defaults = config._get_node("defaults")
+        defaults: Any = config._get_node("defaults")
         # Hydra would look for what a base goes on from below the folder of that base.
         if isinstance(defaults, ListConfig):
             for number, entry in enumerate(defaults):
