@@ -109,9 +109,9 @@ def test_a_paper_in_a_folder_of_papers_is_found_and_keeps_its_keys_apart(
     home = site / "own_project" / "papers" / "lazier"
     home.mkdir(parents=True)
     (home / "__init__.py").write_text('TITLE = "On laziness"\n')
-    (home / "claims.py").write_text(claims.replace('"1"', '"A.3"'))
+    (home / "claims.py").write_text(claims.replace('"1"', '"Z.3"'))
     told, summary = run(
-        ("claims", "--figure", "A.3", "--json"),
+        ("claims", "--figure", "Z.3", "--json"),
         ("claims", "--paper", "lazier", "--summary"),
         site=site,
     )
