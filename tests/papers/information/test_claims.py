@@ -141,7 +141,7 @@ def stacked(holds: bool, captured: int = 300, accuracy: float = 0.992) -> list[R
             "information/stacked",
             {"stacked_looks": rows(axes, captured=[900, modes], divergence=[0.1, distance],
                                    accuracy=accuracy)},
-            **{"study.beta": beta, "study.seed": seed},
+            seed=seed, **{"study.beta": beta},
         )
         for beta, (modes, distance) in ends.items()
         for seed in (0, 1)
