@@ -64,9 +64,11 @@ def panel(axes: Axes, rows: pd.DataFrame, colours: Sequence[Any]) -> None:
         label = NOISES.get(str(value)) or f"${NAMES[name]} = {value:.3g}$"
         axes.plot(curve.index, curve, color=colour, label=label)
     axes.set(yscale="log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # decades alone would be one or two ticks
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 main = drawing.main(
