@@ -156,8 +156,11 @@ class Inverse:
         positions, root = math.sqrt(kron.positions), math.sqrt(damping)
         return cls(*(_inverse(m.mean() * positions, root) for m in (kron.a, kron.b)))
 
-    def solve(self, gradient: Gradient) -> Solved:
+    def solve(self, gradient: Gradient, *, measured: bool = True) -> Solved:
+        """The length of a `Product` costs another product: it is 0 unless `measured`."""
         direction = gradient.between(self.b, self.a)
+        if not measured:
+            return direction, direction.new_zeros(())
         return direction, torch.dot(gradient.values.flatten(), direction.flatten())
 
 

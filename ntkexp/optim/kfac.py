@@ -251,7 +251,9 @@ class KfacUpdate(SgdUpdate):
         outer: Outer | None,
     ) -> Solved:
         second = self.options.second
-        if isinstance(part, Inverse) or second is Second.kron:
+        if isinstance(part, Inverse):
+            return part.solve(gradient, measured=self.options.norm_constraint)
+        if second is Second.kron:
             return part.solve(gradient)
         if second is Second.running:
             return part.solve_running(gradient, self.examples, self.options.decay)
