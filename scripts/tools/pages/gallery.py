@@ -102,9 +102,10 @@ def section(script: Script, sections: dict[str, str], alone: bool) -> Iterator[s
     yield f"## {heading}"
     yield _filled(f"**{_plain(_begun(title))}** {_plain(rest)}")
     images = _images(script)
-    for recipe, image in images.items():
+    for recipe, files in images.items():
         label = name if recipe == "paper" else f"{name}, recipe=released"
-        yield f"![{label}](../{image.relative_to(DOCS).as_posix()})"
+        for image in files:
+            yield f"![{label}](../{image.relative_to(DOCS).as_posix()})"
     if not images:
         yield "*Not drawn yet.*"
     draws = f"ntkexp figures {script.paper} {_word(script)}"
@@ -112,12 +113,13 @@ def section(script: Script, sections: dict[str, str], alone: bool) -> Iterator[s
     yield "\n".join(["```bash", draws, *runs, "```"])
 
 
-def _images(script: Script) -> dict[str, Path]:
-    """Recipe -> the image that is kept of it."""
+def _images(script: Script) -> dict[str, list[Path]]:
+    """Recipe -> the images that are kept of it: one, or one a network."""
     folder = folder_of(script.paper, DOCS / "figures")
-    endings = {"paper": "", "released": "_released"}
-    files = {recipe: folder / f"{script.stem}{ending}.png" for recipe, ending in endings.items()}
-    return {recipe: file for recipe, file in files.items() if file.is_file()}
+    files = sorted({*folder.glob(f"{script.stem}.png"), *folder.glob(f"{script.stem}_*.png")})
+    released = [file for file in files if file.stem.endswith("_released")]
+    paper = [file for file in files if file not in released]
+    return {recipe: of for recipe, of in (("paper", paper), ("released", released)) if of}
 
 
 def _runs(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from scipy import stats
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.curvature.claims.representations import (
     CLAIMS,
+    as_rare,
     cells_ahead,
     cells_behind,
     first_in_solves,
@@ -83,3 +85,8 @@ def test_a_lead_is_of_two_standard_errors_of_paired_directions() -> None:
     kfac = (table["kind"] == "kfac") & (table["step"] == 0)
     table.loc[kfac, "cosine"] = [0.0, 0.9, 0.0, 0.9]
     assert cells_ahead(table, "cosine")["kfac"] == 3
+
+
+@pytest.mark.parametrize("t", [0.0, 0.5, 2.62, 6.62, 200.0])
+def test_a_distance_in_few_traces_errors_is_told_as_a_normal_number(t: float) -> None:
+    assert as_rare(t) == pytest.approx(stats.norm.isf(stats.t.sf(t, df=4)), abs=1e-12)
