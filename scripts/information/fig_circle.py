@@ -1,8 +1,9 @@
 """How soon networks find 1.577 nats between x and z = k x + noise mod 1, by the number of turns k.
 
 Left the held-out bound of one seed; dashed, networks that are given cos 2 pi k x and sin 2 pi k x.
-Right the step at which half is found and the square of the gradient at the start, all seeds; a
-network that never finds it stands at the last step. Grey: the linearised network, k = 4.
+Right the step at which half is found and the square of the gradient at the start, all seeds;
+triangles at the last step never find it, open dots are given the wave. Grey: the linearised
+network, k = 4.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ def make(options: drawing.Options) -> Figure:
     if EXPERIMENTS[1] in records:
         looks = records[EXPERIMENTS[1]].tables["information_looks"]
         one = looks[looks[SEED] == looks[SEED].min()]
-        left.plot(one["step"], one["held_out"], color="0.6", label="linearised")
+        left.plot(one["step"], one["held_out"], color="0.6", label="$k = 4$, linearised")
     left.set(xscale="log", xlabel="step", ylabel="held-out bound (nats)", ylim=(-0.1, 1.7))
-    left.legend(fontsize=6)
+    drawing.legend_above(figure, *left.get_legend_handles_labels())
     drawing.letter_panels((left, right))
     return figure
 
@@ -50,13 +51,18 @@ def times(axes: Axes, looks: pd.DataFrame, start: pd.DataFrame) -> None:
     found = hits(looks).rename("hit").reset_index()
     both = found.merge(start, on=["study.given", FREQUENCY, SEED])
     frequencies = sorted(both[FREQUENCY].unique())
+    last = looks["step"].max()
     for k, colour in zip(frequencies, drawing.shades(len(frequencies)), strict=True):
-        for given, hollow in ((False, False), (True, True)):
+        for given in (False, True):
             one = both[(both[FREQUENCY] == k) & (both["study.given"] == given)]
-            axes.plot(one["square"], one["hit"], "o", markersize=3, color=colour,
-                      markerfacecolor="none" if hollow else colour)  # fmt: skip
-    axes.set(xscale="symlog", yscale="log", ylabel="step at half the information")
-    axes.set_xscale("symlog", linthresh=1e-3)
+            for never, marker in ((False, "o"), (True, "^")):
+                part = one[(one["hit"] == last) == never]
+                axes.plot(part["square"], part["hit"], marker, markersize=3, color=colour,
+                          markerfacecolor="none" if given else colour)  # fmt: skip
+    axes.set(yscale="log", ylabel="step at half the information")
+    # It is estimated from two halves of the pairs, so it may be below 0.
+    above = bool((both["square"] > 0).all())
+    axes.set_xscale("log" if above else "symlog", **({} if above else {"linthresh": 1e-3}))
     axes.set_xlabel(r"$|\nabla V|^2$ at the start")
 
 

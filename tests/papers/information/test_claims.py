@@ -186,7 +186,8 @@ def digit_models(holds: bool) -> list[Record]:
 def run_of(experiment: str, holds: bool) -> Record:
     kind = experiment.removeprefix("information/").partition("_")[0]
     if kind == "toys":
-        return record(experiment, {"gan_looks": generators(experiment, holds)})
+        clip = {"study.clip": not experiment.endswith("unclipped")}
+        return record(experiment, {"gan_looks": generators(experiment, holds)}, **clip)
     if experiment == "information/circle":
         return record(experiment, circle(holds))
     if kind == "circle":
@@ -279,6 +280,21 @@ def test_a_generator_whose_samples_are_nowhere_has_not_collapsed() -> None:
     looks["near"] = 0.4
     found = judge(claim, [record("information/toys", {"gan_looks": looks})])
     assert found.verdict is Verdict.not_decidable
+
+
+def test_generators_that_fail_with_the_clip_say_nothing_of_it() -> None:
+    claim = LEDGER["information-toys-unclipped"]
+    clipped, unclipped = (
+        record(name, {"gan_looks": generators(name, True)}, **{"study.clip": name.endswith("toys")})
+        for name in ("information/toys", "information/toys_unclipped")
+    )
+    assert judge(claim, [unclipped]).verdict is Verdict.no_runs
+    looks = clipped.tables["gan_looks"]
+    looks.loc[(looks["study.toy"] == "gaussians") & (looks["study.beta"] == 1), "near"] = 0.1
+    found = judge(claim, [clipped, unclipped])
+    assert {case.panel for case in found.decided} == {"spiral"}
+    looks["near"] = 0.1
+    assert judge(claim, [clipped, unclipped]).verdict is Verdict.not_decidable
 
 
 def test_errors_that_are_nearly_the_same_decide_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -39,6 +40,16 @@ def of_generators(records: Sequence[Record]) -> Iterable[Group]:
 by_generator = by(of_generators)
 
 
+def with_information(records: Sequence[Record], clip: bool) -> Iterable[Group]:
+    """The last look of each generator with MINE, its gradient clipped or not."""
+    for record in records:
+        last = ends(record.tables["gan_looks"])
+        if bool(record.config["study.clip"]) is clip:
+            mine = last[last[BETA] == 1] if BETA in last else last
+            for (toy, seed), row in mine.groupby([TOY, SEED]):
+                yield toy, seed, row.iloc[0]
+
+
 def missed(row: pd.Series) -> float:
     return float(row["modes"] - row["captured"])
 
@@ -49,6 +60,12 @@ def near(row: pd.Series) -> float:
 
 TRAINED = Control(
     "share of its samples within 3σ of a mode", by_generator(near), above(0.5), percent
+)
+CLIPPED = Control(
+    "share of its samples within 3σ of a mode with the clip",
+    by(partial(with_information, clip=True))(near),
+    above(0.5),
+    percent,
 )
 TRIAL = (
     "this was written: after 1,000 iterations one generator captured 32 stretches of the spiral "
@@ -120,11 +137,15 @@ CLAIMS = (
         says="Left unchecked, the gradient of the mutual information overwhelms the other one",
         paper="ignores the adversarial game",
         number="share of samples within 3σ of a mode",
-        experiments=("information/toys_unclipped",),
+        experiments=("information/toys_unclipped", "information/toys"),
         tables=("gan_looks",),
-        statistic=by_generator(near),
+        statistic=by(partial(with_information, clip=False))(near),
         holds=below(0.5),
         threshold="ours: half",
+        seen="without the control the row was partly, by the 25 Gaussians, which are not learned "
+        "with the clip either",
+        control=CLIPPED,
+        jointly=True,
         unit=percent,
     ),
 )
