@@ -7,6 +7,7 @@ Mean over seeds, by the truth; left 10,000 pairs, right by their number.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -50,9 +51,14 @@ def parts(axes: Axes, table: pd.DataFrame, by: str, colour: str, label: str) -> 
             "estimation": table["population"] - table["train"],
         }
     )
-    means = split.groupby(by).mean()
-    axes.plot(means.index, means["approximation"], "o-", markersize=3, color=colour, label=label)
-    axes.plot(means.index, means["estimation"], "o--", markersize=3, color=colour)
+    # A line for each function: which of two has more information says nothing of the other.
+    functions = table["study.function"] if "study.function" in table else pd.Series("", table.index)
+    for number, (_, rows) in enumerate(split.groupby(functions)):
+        means = rows.groupby(by).mean()
+        named = "" if number else label
+        drawn = axes.plot(means.index, means["approximation"], "o-", label=named)
+        drawn += axes.plot(means.index, means["estimation"], "o--")
+        plt.setp(drawn, color=colour, markersize=3)
 
 
 main = drawing.main(__file__, __doc__, ",".join([*BY_TRUTH, *BY_NUMBER]), make, __name__)
