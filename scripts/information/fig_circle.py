@@ -59,10 +59,9 @@ def times(axes: Axes, looks: pd.DataFrame, start: pd.DataFrame) -> None:
                 part = one[(one["hit"] == last) == never]
                 axes.plot(part["square"], part["hit"], marker, markersize=3, color=colour,
                           markerfacecolor="none" if given else colour)  # fmt: skip
-    axes.set(yscale="log", ylabel="step at half the information")
-    # It is estimated from two halves of the pairs, so it may be below 0.
-    above = bool((both["square"] > 0).all())
-    axes.set_xscale("log" if above else "symlog", **({} if above else {"linthresh": 1e-3}))
+    axes.set(xscale="log", yscale="log", ylabel="step at half the information")
+    if (both["square"] <= 0).any():  # it is estimated from two halves of the pairs
+        axes.set_xscale("symlog", linthresh=1e-3)
     axes.set_xlabel(r"$|\nabla V|^2$ at the start")
 
 

@@ -28,25 +28,13 @@ def more_captured(gan_looks: pd.DataFrame, toys: Sequence[str], by_at_least: int
     return shares
 
 
-def of_generators(records: Sequence[Record]) -> Iterable[Group]:
-    """The last look of each generator without MINE, where there are such, else of each with it."""
+def of_generators(records: Sequence[Record], beta: float, clip: bool = True) -> Iterable[Group]:
+    """The last look of each generator of this beta, its information's gradient clipped or not."""
     for record in records:
-        last = ends(record.tables["gan_looks"])
-        plain = last[last[BETA] == 0] if BETA in last else last
-        for (toy, seed), row in plain.groupby([TOY, SEED]):
-            yield toy, seed, row.iloc[0]
-
-
-by_generator = by(of_generators)
-
-
-def with_information(records: Sequence[Record], clip: bool) -> Iterable[Group]:
-    """The last look of each generator with MINE, its gradient clipped or not."""
-    for record in records:
-        last = ends(record.tables["gan_looks"])
         if bool(record.config["study.clip"]) is clip:
-            mine = last[last[BETA] == 1] if BETA in last else last
-            for (toy, seed), row in mine.groupby([TOY, SEED]):
+            last = ends(record.tables["gan_looks"])
+            chosen = last[last[BETA] == beta] if BETA in last else last
+            for (toy, seed), row in chosen.groupby([TOY, SEED]):
                 yield toy, seed, row.iloc[0]
 
 
@@ -58,12 +46,13 @@ def near(row: pd.Series) -> float:
     return float(row["near"])
 
 
-TRAINED = Control(
-    "share of its samples within 3σ of a mode", by_generator(near), above(0.5), percent
-)
+of_plain = by(partial(of_generators, beta=0.0))
+of_clipped = by(partial(of_generators, beta=1.0))
+of_unclipped = by(partial(of_generators, beta=1.0, clip=False))
+TRAINED = Control("share of its samples within 3σ of a mode", of_plain(near), above(0.5), percent)
 CLIPPED = Control(
     "share of its samples within 3σ of a mode with the clip",
-    by(partial(with_information, clip=True))(near),
+    of_clipped(near),
     above(0.5),
     percent,
 )
@@ -124,7 +113,7 @@ CLAIMS = (
         number="modes, or stretches of fifty, that it misses after 5,000 iterations",
         experiments=("information/toys",),
         tables=("gan_looks",),
-        statistic=by_generator(missed),
+        statistic=of_plain(missed),
         holds=above(5.0),
         threshold="ours: five; a generator whose samples are mostly nowhere is not yet trained",
         seen="this was written: a trial of the GAN without MINE",
@@ -139,7 +128,7 @@ CLAIMS = (
         number="share of samples within 3σ of a mode",
         experiments=("information/toys_unclipped", "information/toys"),
         tables=("gan_looks",),
-        statistic=by(partial(with_information, clip=False))(near),
+        statistic=of_unclipped(near),
         holds=below(0.5),
         threshold="ours: half",
         seen="without the control the row was partly, by the 25 Gaussians, which are not learned "
