@@ -168,10 +168,11 @@ class KfacUpdate(SgdUpdate):
     def _listen(self, place: int, passed: Passed) -> None:
         """Take the gradients that the backward of the mean loss brings to a layer's output, as
         those of each example's own loss."""
+        # A hook that knew its own node, as `passed` does, would keep the batch's activations alive.
+        layer, inputs, output = passed.layer, passed.inputs, passed.outputs.output_nr
 
         def receive(gradients: Sequence[Tensor]) -> None:
-            own = gradients[passed.outputs.output_nr] * self.examples
-            self.outers[place] = outer_of(passed.layer, passed.inputs, own)
+            self.outers[place] = outer_of(layer, inputs, gradients[output] * self.examples)
 
         passed.outputs.node.register_prehook(receive)
 

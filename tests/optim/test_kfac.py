@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import weakref
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,20 @@ def test_updates_are_those_of_dense_matrices(
         for change, dense in zip(changes, expected, strict=True):
             torch.testing.assert_close(change, halved * dense)
         update.apply(LR)
+
+
+def test_nothing_of_a_forward_outlives_its_update() -> None:
+    model = net()
+    update = Kfac(second=Second.batch).build_for(model, LOSS)
+    x, y = batch(0)
+    with update.around_forward(model), recorded(model) as passed:
+        outputs = model(x)
+    seen = [weakref.ref(one.inputs) for one in passed]
+    update.on_forward(Forward(0, 0, model, x, outputs, y, LOSS, passed))
+    LOSS.losses(outputs, y).mean().backward()  # type: ignore[no-untyped-call]
+    update.compute()
+    del passed, outputs
+    assert [of() for of in seen] == [None, None]
 
 
 NETWORKS = {
