@@ -47,20 +47,33 @@ def lives(top: Path) -> list[int]:
 
 
 def at_work(cluster: Cluster, top: Path) -> tuple[int, int, int]:
-    """The number of a worker whose run has committed something, its slice's process, the run's."""
+    """The number of a worker whose own run has committed something, its slice's process, the
+    run's."""
     found: list[tuple[int, int, int]] = []
 
     def look() -> bool:
+        committed = {
+            owner(file.parents[2]) for file in top.glob("outputs/*/*/unfinished/committed/*")
+        }
         found[:] = [
             (number, part, run)
             for number, worker in enumerate(cluster.workers)
             for part in children(worker.pid)
             for run in children(part)
+            if run in committed
         ]
-        return bool(found and [*top.glob("outputs/*/*/unfinished/committed/*")])
+        return bool(found)
 
     until(look)
     return found[0]
+
+
+def owner(run: Path) -> int | None:
+    """The process that works in a run's folder."""
+    try:
+        return int(json.loads((run / "lock").read_text())["pid"])
+    except OSError:
+        return None  # it has ended
 
 
 @pytest.fixture(scope="module")
