@@ -20,6 +20,7 @@ PANELS = {"information/gaussians": (0, False), "information/gaussians_20": (1, F
           "information/gaussians_20_endless": (1, True)}  # fmt: skip
 TITLES = ("one coordinate", "twenty coordinates")
 OBJECTIVES = {"mine": ("MINE", drawing.BLUE), "mine_f": ("MINE-f", drawing.VERMILION)}
+SIZES = {drawing.BLUE: 5.0, drawing.VERMILION: 3.2, drawing.GREEN: 1.6}  # one inside the other
 TABLES = ("information",)
 
 
@@ -56,7 +57,7 @@ def points(
     values = rows.groupby("study.rho")[column].agg(["mean", "min", "max"])
     reach = [values["mean"] - values["min"], values["max"] - values["mean"]]
     axes.errorbar(
-        values.index, values["mean"], reach, fmt="o", markersize=3, color=colour, label=label,
+        values.index, values["mean"], reach, fmt="o", markersize=SIZES[colour], color=colour, label=label,
         markerfacecolor="none" if hollow else colour, linewidth=0.8,
     )  # fmt: skip
 
