@@ -9,6 +9,7 @@ from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/equal": "1.8 hours for ten networks",
+    "spectral/symmetric": "7 minutes for three networks",
     "spectral/increasing": "1.8 hours for ten networks",
     "spectral/one_sine": "8 minutes for three networks",
     "spectral/robustness": "26 minutes for three networks",
