@@ -57,8 +57,8 @@ def points(
     values = rows.groupby("study.rho")[column].agg(["mean", "min", "max"])
     reach = [values["mean"] - values["min"], values["max"] - values["mean"]]
     axes.errorbar(
-        values.index, values["mean"], reach, fmt="o", markersize=SIZES[colour], color=colour, label=label,
-        markerfacecolor="none" if hollow else colour, linewidth=0.8,
+        values.index, values["mean"], reach, fmt="o", markersize=SIZES[colour], color=colour,
+        label=label, markerfacecolor="none" if hollow else colour, linewidth=0.8,
     )  # fmt: skip
 
 
