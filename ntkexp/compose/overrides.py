@@ -158,9 +158,10 @@ def _check_group(word: str, override: Override) -> None:
 
 
 def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
-    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    """The keys that overrides set: `+a.b=1`, `a.b=2` and `group@a.b=3` all set `a.b`."""
     for override in overrides:
-        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
+        group, _, place = override.lstrip("+~").partition("=")[0].partition("@")
+        yield place or group
 
 
 def altering(config: DictConfig, typed: frozenset[str]) -> frozenset[str]:

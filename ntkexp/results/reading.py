@@ -181,7 +181,7 @@ def _read(folder: Path, status: dict[str, Any]) -> Record:
     words: Sequence[str] = life.get("argv", ())
     if card is not None:
         # The command may have been another run's, which needed this one.
-        words = [f"{key}={config.get(key)}" for key in card.typed]
+        words = [f"{key}={config.get(key, config.get(f'{key}.name'))}" for key in card.typed]
     return Record(
         experiment,
         folder.name,

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from ntkexp.compose.composition import compose
+from ntkexp.compose.finalise import finalise
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.results.reading import collect
 from tests.conftest import TINY_DISK, Ntkexp
 
@@ -20,3 +25,10 @@ def test_a_typed_value_that_is_the_experiments_own_alters_nothing(
     sizes = {"data.train_examples", "data.grid", "probe.eigenfunctions.count"}
     assert {word.partition("=")[0] for word in altered[0.01]} == sizes
     assert {word.partition("=")[0] for word in altered[0.02]} == {*sizes, "optim.lr"}
+
+
+@pytest.mark.usefixtures("made_images")
+def test_another_component_of_a_study_alters_it() -> None:
+    words = ["+exp=curvature/search", "optim@study.optim=sgd", "study.dampings=[]"]
+    plan = finalise(compose("study", words), frozenset(typed_keys(words)))
+    assert plan.typed == {"study.optim", "study.dampings"}
