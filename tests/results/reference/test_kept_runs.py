@@ -35,11 +35,19 @@ def value_of(config: dict[str, Any], key: str) -> str:
     return "null" if value is None else str(value)
 
 
+def place_of(config: dict[str, Any], key: str) -> str:
+    """A key as one types it; a component of a study is chosen of its group, at its place."""
+    value = OmegaConf.select(OmegaConf.create(config), key)
+    chosen = key.startswith("study.") and isinstance(value, DictConfig) and "name" in value
+    return f"{key.rpartition('.')[2]}@{key}" if chosen else key
+
+
 def words_of(run: Path) -> list[str]:
     card = card_of(run)
     config = read_plain((run / "config.yaml").read_text(encoding="utf-8"))
     keys = sorted({*card.typed, *card.axes})
-    return [f"+exp={card.experiment}", *(f"{key}={value_of(config, key)}" for key in keys)]
+    words = [f"{place_of(config, key)}={value_of(config, key)}" for key in keys]
+    return [f"+exp={card.experiment}", *words]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}/{run.name}")
