@@ -7,7 +7,6 @@ Mean over seeds, by the truth; left 10,000 pairs, right by their number.
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -58,7 +57,8 @@ def parts(axes: Axes, table: pd.DataFrame, by: str, colour: str, label: str) -> 
         named = "" if number else label
         drawn = axes.plot(means.index, means["approximation"], "o-", label=named)
         drawn += axes.plot(means.index, means["estimation"], "o--")
-        plt.setp(drawn, color=colour, markersize=3)
+        for line in drawn:
+            line.set(color=colour, markersize=3)
 
 
 main = drawing.main(__file__, __doc__, ",".join([*BY_TRUTH, *BY_NUMBER]), make, __name__)
