@@ -2,8 +2,8 @@
 
 Median, and 5th to 95th centile of 100 samples, without any training.
 
-Twenty coordinates; the grey line is the truth. Donsker-Varadhan is too high, NWJ is one nat too
-high, InfoNCE cannot exceed log 128.
+Twenty coordinates; the grey line is the truth. Where that is large, Donsker-Varadhan is too high,
+the median of NWJ by a nat; InfoNCE cannot exceed log 128.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Table 5.2: reconstructions of MNIST's test digits by encoders and decoders.
 
-Distance of an image and its reconstruction, share that keeps its digit, and MS-SSIM. Dots are runs,
-rings the text's, whose networks are eight times as wide and whose scale of the distance is not
-known.
+Distance of an image and its reconstruction, share that keeps its digit, and MS-SSIM, as means over
+the looks of the last third. Dots are runs, rings the text's, whose networks are eight times as wide
+and whose scale of the distance is not known.
 """
 
 from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.information.claims.inference import LABELS, last_looks
+from ntkexp.papers.information.claims.inference import LABELS, late_means
 from ntkexp.scripts import drawing, runs
 
 FIGURE = "table 5.2"
@@ -23,7 +23,7 @@ COLUMNS = {
 
 def make(options: drawing.Options) -> Figure:
     records = runs.chosen_of(options.experiments, options.runs, ("digit_inference",))
-    seeds = last_looks(records).values()
+    seeds = late_means(records).values()
     figure, row = drawing.subplots(
         1, len(COLUMNS), figsize=(drawing.PAGE, 1.8), sharey=True
     )  # fmt: skip

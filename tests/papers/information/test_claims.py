@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.information import numbers
+from ntkexp.papers.information.claims.inference import late_means
 from ntkexp.results.record import Record
 from ntkexp.theory.information.gaussian import information
 from tests.papers.made import record, rows
@@ -109,11 +112,11 @@ def generators(experiment: str, holds: bool) -> pd.DataFrame:
 
 def bottlenecks(experiment: str, holds: bool) -> list[Record]:
     """Errors in per cent, and informations in nats; MINE is better, or worse by as much."""
-    mine = 1.0 if holds else 1.35
+    mine = 1.0 if holds else 1.45
     errors = {"baseline": 1.4, "dvb": 1.2, "noise": 1.2, "dvb_noise": 1.15,
               "mine_gaussian": mine, "mine_additive": mine}  # fmt: skip
     if not holds:
-        errors |= {"dvb": 1.3, "noise": 1.2}
+        errors |= {"dvb": 1.3, "noise": 1.2, "dvb_noise": 1.3}
     others = experiment.endswith("others")
     truth = 9.0 if experiment.endswith("free") else 5.0 if holds else 8.5
     return [
@@ -152,7 +155,7 @@ def stacked(holds: bool, captured: int = 300, accuracy: float = 0.992) -> list[R
 INFERENCE = {
     True: {"ali": (9, 0.6, 14, 0.5, 0.9), "l2": (18, 0.2, 3, 0.98, 0.96),
            "adversarial": (4, 0.1, 5, 0.97, 0.95), "mine": (25, 0.3, 10, 0.95, 0.97)},
-    False: {"ali": (9, 0.3, 10, 0.9, 0.9), "l2": (24, 0.05, 6, 0.98, 0.96),
+    False: {"ali": (9, 0.29, 10, 0.9, 0.9), "l2": (24, 0.05, 6, 0.98, 0.96),
             "adversarial": (24, 0.1, 5, 0.97, 0.95), "mine": (24, 0.3, 9.9, 0.91, 0.94)},
 }  # fmt: skip
 
@@ -166,6 +169,14 @@ def toy_models(holds: bool, near: float = 0.6) -> list[Record]:
         axes, captured=captured, error=errors, near=[[[0, near - 0.1 * k]] for k in range(4)]
     )
     return [record("information/inference", {"inference_looks": looks})]
+
+
+def test_models_are_judged_by_the_looks_of_the_last_third() -> None:
+    """The look at two thirds is not among them, those after it count alike."""
+    axes = {"study.variant": ["l2"], "study.seed": (1,), "step": (0, 20, 21, 30)}
+    looks = rows(axes, error=[9, 9, 0.1, 0.3])
+    found = late_means([record("information/inference", {"inference_looks": looks})])
+    assert found[1]["l2"]["error"] == pytest.approx(0.2)
 
 
 def digit_models(holds: bool) -> list[Record]:
@@ -228,23 +239,20 @@ def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> No
 
 
 def test_errors_are_compared_with_those_of_neighbours_seed_by_seed() -> None:
+    """Half of theirs is asked, but at .9 only less than theirs."""
     table = gaussians(True, (0.3, 0.9), 20)
     one = table[table["study.seed"] == 2]
-    assert numbers.error_ratios(one, (0.3, 0.9)) == pytest.approx(
-        {"ρ = 0.3": 0.02, "ρ = 0.9": 0.02}
-    )
+    assert numbers.shares_of_neighbours(one) == pytest.approx({"ρ = 0.3": 0.04, "ρ = 0.9": 0.02})
 
 
 def test_tighter_is_asked_of_the_mean_over_correlations() -> None:
     """Below at one of them and above at the other: the mean decides."""
-    table = gaussians(True, (0.3, 0.9), 20)
-    low = (table["study.rho"] == 0.3) & (table["study.objective"] == "mine")
-    table.loc[low & (table["study.seed"] < 3), "value"] -= 0.015
-    assert numbers.seeds_with_tighter(table, (0.3, 0.9)) == 1.0
-    table.loc[low & (table["study.seed"] == 4), "value"] -= 0.05
-    assert numbers.seeds_with_tighter(table, (0.3, 0.9)) == 0.8
-    relative = numbers.tighter(table, (0.3,))["share"].groupby("study.seed").mean()
-    assert relative[3] == pytest.approx(0.01 / information(0.3, 20))
+    one = gaussians(True, (0.0, 0.3), 20).query("`study.seed` == 0")
+    assert numbers.tighter(one) == pytest.approx(0.01)
+    assert numbers.tighter(one, relative=True) == pytest.approx(0.01 / information(0.3, 20))
+    low = (one["study.rho"] == 0) & (one["study.objective"] == "mine")
+    lower = one.assign(value=one["value"] - 0.03 * low)
+    assert numbers.tighter(lower) == pytest.approx(-0.005)
 
 
 def test_bijections_are_judged_by_the_worse_of_both_objectives() -> None:
@@ -307,15 +315,31 @@ def test_errors_that_are_nearly_the_same_decide_nothing() -> None:
         run.tables["bottleneck"].loc[1, "error"] = 0.0113 if "dvb" in str(run.config) else 0.0110
     found = judge(LEDGER["information-table53-superior"], runs)
     assert found.verdict is Verdict.not_decidable
-    assert "3 of 3 not decidable, how far the mean errors are apart" in found.undecided
+    assert "2 of 2 not decidable, how far the mean errors are apart" in found.undecided
 
 
 def test_a_rival_without_runs_leaves_the_others_judged() -> None:
     found = judge(
         LEDGER["information-table53-superior"], bottlenecks("information/bottleneck", True)
     )
-    assert {*found.panels} == {"Gaussian against DVB", "additive against noise"}
+    assert {*found.panels} == {"Gaussian against DVB"}
     assert found.missing == ("information/bottleneck_others",)
+
+
+def test_a_mean_that_one_run_decides_is_partly_right() -> None:
+    """Of two runs of MINE one is far better, the other worse than its rival."""
+    runs = bottlenecks("information/bottleneck", True)
+    runs += [replace(run, config=run.config | {"seed": 1}) for run in runs]
+    claim = LEDGER["information-table53-superior"]
+    assert judge(claim, runs).verdict is Verdict.holds
+    errors = iter((0.008, 0.014))
+    for place, run in enumerate(runs):
+        if run.config["study.variant"] == "mine_gaussian":
+            table = run.tables["bottleneck"].assign(error=next(errors))
+            runs[place] = replace(run, tables={**run.tables, "bottleneck": table})
+    found = judge(claim, runs)
+    assert found.verdict is Verdict.partly
+    assert {*found.panels} == {"Gaussian against DVB", "Gaussian against DVB, without one"}
 
 
 @pytest.mark.parametrize("name", ["modes", "divergence"])

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from ntkexp.claims.claim import Claim, Control, Section, above, below, percent, sharing
-from ntkexp.claims.statistics import Group, by, by_run
+from ntkexp.claims.statistics import Group, by
 from ntkexp.results.record import Record
 
 TOY, BETA, SEED = "study.toy", "study.beta", "study.seed"
@@ -20,12 +20,14 @@ def ends(gan_looks: pd.DataFrame) -> pd.DataFrame:
     return last
 
 
-def more_captured(gan_looks: pd.DataFrame, toys: Sequence[str], by_at_least: int = 1) -> pd.Series:
-    """By toy, the share of seeds whose generator captures so many more with MINE than without."""
-    table = ends(gan_looks).pivot(index=[TOY, SEED], columns=BETA, values="captured")
-    gain = table[1.0] - table[0.0]
-    shares: pd.Series = (gain >= by_at_least).groupby(TOY).mean()[[*toys]]
-    return shares
+def of_pairs(records: Sequence[Record], toys: Sequence[str]) -> Iterable[Group]:
+    """By toy and seed, how many more a generator captures with MINE than without."""
+    for record in records:
+        last = ends(record.tables["gan_looks"])
+        table = last.pivot(index=[TOY, SEED], columns=BETA, values="captured")
+        for (toy, seed), gain in (table[1.0] - table[0.0]).items():
+            if toy in toys:
+                yield toy, seed, gain
 
 
 def of_generators(records: Sequence[Record], beta: float, clip: bool = True) -> Iterable[Group]:
@@ -46,6 +48,10 @@ def near(row: pd.Series) -> float:
     return float(row["near"])
 
 
+def covered(row: pd.Series) -> float:
+    return float(row["captured"] / row["modes"])
+
+
 of_plain = by(partial(of_generators, beta=0.0))
 of_clipped = by(partial(of_generators, beta=1.0))
 of_unclipped = by(partial(of_generators, beta=1.0, clip=False))
@@ -64,9 +70,9 @@ more = sharing(
     "information-toys-",
     experiments=("information/toys",),
     tables=("gan_looks",),
-    number="share of seeds whose generator captures more with MINE than without",
-    threshold="ours: 4 of 5 seeds",
-    unit=percent,
+    number="modes, or stretches of fifty, that a generator captures more with MINE than without",
+    holds=above(1.0),
+    control=TRAINED,
 )
 
 CLAIMS = (
@@ -75,32 +81,25 @@ CLAIMS = (
         figure="5.4",
         says="With MINE a GAN covers more of the 25 Gaussians",
         paper="improved mode coverage",
-        statistic=by_run(more_captured, toys=["gaussians"]),
-        holds=above(0.8),
-        also=("two more at least", by_run(more_captured, toys=["gaussians"], by_at_least=2)),
+        statistic=by(partial(of_pairs, toys=["gaussians"]))(float),
+        seen="seeds took the place of four of five, and generators that are not yet trained were "
+        "let go, by which it fails",
     ),
     more(
         "spiral",
         figure="5.3",
         says="With MINE a GAN covers more of the spiral",
         paper="improved mode coverage",
-        number="share of seeds whose generator captures more of fifty stretches with MINE than "
-        "without",
-        seen=TRIAL,
-        pilot=True,
-        statistic=by_run(more_captured, toys=["spiral"]),
-        holds=above(0.8),
-        also=("four more at least", by_run(more_captured, toys=["spiral"], by_at_least=4)),
+        statistic=by(partial(of_pairs, toys=["spiral"]))(float),
+        seen="seeds took the place of four of five, by which it fails",
     ),
     more(
         "long",
         figure="5.4",
-        says="It does so after 25,000 iterations, too",
+        says="After 25,000 iterations a GAN covers more with MINE",
         paper="not said",
         experiments=("information/toys_long",),
-        statistic=by_run(more_captured, toys=["gaussians", "spiral"]),
-        holds=above(1.0),
-        threshold="ours: 3 of 3 seeds",
+        statistic=by(partial(of_pairs, toys=["gaussians", "spiral"]))(float),
         seen=TRIAL,
         pilot=True,
         section=Section.ours,
@@ -119,11 +118,12 @@ CLAIMS = (
         seen="this was written: a trial of the GAN without MINE",
         pilot=True,
         control=TRAINED,
+        also=("those that it misses with MINE", of_clipped(missed)),
     ),
     Claim(
         id="information-toys-unclipped",
         figure=None,
-        says="Left unchecked, the gradient of the mutual information overwhelms the other one",
+        says="Left unchecked, the gradient of the mutual information can overwhelm the other one",
         paper="ignores the adversarial game",
         number="share of samples within 3σ of a mode",
         experiments=("information/toys_unclipped", "information/toys"),
@@ -136,5 +136,6 @@ CLAIMS = (
         control=CLIPPED,
         jointly=True,
         unit=percent,
+        also=("share of modes, or of stretches, that it captures", of_unclipped(covered)),
     ),
 )
