@@ -3,7 +3,6 @@ those that do not."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -39,7 +38,7 @@ def timing(sizes: Sequence[int]) -> pd.DataFrame:
     return rows(
         axes,
         seconds=lambda method, batch_size, anew: COSTS[method] * batch_size * (10 if anew else 1),
-    )
+    ).query("not anew or method in ['kron', 'batch', 'running']")
 
 
 def optimiser(experiment: str, end: float, size: int, **given: object) -> Record:
@@ -59,8 +58,8 @@ def of_autoencoder(name: str, holds: bool) -> list[Record]:
         return [record(experiment, {"update_seconds": timing([size])})]
     if method in ("sgd", "adam"):
         own = {"optim.name": method, "model.batch_norm": True}
-        return [optimiser(experiment, 0.3, size, updates=updates, **own)]
-    ends = {"ra": 0.05 if holds else 0.35, "kfac": 0.25, "ekfac": 0.1}
+        return [optimiser(experiment, 0.7, size, updates=updates, **own)]
+    ends = {"ra": 0.05 if holds else 0.95, "kfac": 0.25, "ekfac": 0.1}
     periods = {"autoencoder": (50,), "amortised": (1, 250) if method == "kfac" else (250,)}
     return [
         optimiser(
@@ -110,14 +109,14 @@ def of_network(name: str, holds: bool, late: bool) -> list[Record]:
         second = SECOND[method.partition("_")[2]]
         return [optimiser(experiment, end, 500, epochs=40, **{**KFAC, "optim.second": second})]
     if method.startswith("sgd"):
-        end = (0.4 if method == "sgd" else 0.3) if holds else (0.25 if method == "sgd" else 0.35)
+        end = (0.7 if method == "sgd" else 0.6) if holds else (0.25 if method == "sgd" else 0.35)
         own = {"optim.name": "sgd", "model.batch_norm": method == "sgd_norm"}
         return [optimiser(experiment, end, 200, error=0.15, **own)]
     ends = {"ekfac": 0.2, "ra": 0.05, "kfac": 0.3} if holds else {"ekfac": 0.9, "ra": 0.5}
     size = 200 if method == "kfac_200" else 500
     error = 0.15 if holds else 0.2
     if size == 200:
-        end = 0.11 if holds else 0.95 if late else 0.01
+        end = 0.2 if holds else 0.95 if late else 0.01
         return [optimiser(experiment, end, size, **{**KFAC, "optim.second": "kron"})]
     own = {**KFAC, "optim.second": SECOND[method]}
     return [optimiser(experiment, ends.get(method, 0.3), size, error=error, **own)]
@@ -145,10 +144,11 @@ def test_what_is_judged_together_is_of_one_scale(name: str) -> None:
     assert len({stand_ins().get(one, "") for one in LEDGER[name].experiments}) == 1
 
 
-def test_who_never_reaches_a_loss_takes_for_ever() -> None:
+def test_seconds_are_those_to_the_lowest_loss_that_both_reach() -> None:
+    """Both ways alike: one that stops at a higher loss is beside what the other took to that."""
     slow, fast = (optimiser("a", end, 500, **{"optim.name": "sgd"}) for end in (0.5, 0.2))
-    assert math.isinf(sooner(slow, fast, timing([500])))
     assert sooner(fast, slow, timing([500])) == pytest.approx(13 / 20)
+    assert sooner(slow, fast, timing([500])) == pytest.approx(20 / 13)
 
 
 def test_epochs_are_those_of_the_batch() -> None:

@@ -40,13 +40,10 @@ def growth(fisher_drift: pd.DataFrame) -> pd.Series:
     return means
 
 
-def growth_ratio(fisher_drift: pd.DataFrame) -> dict[str, float]:
-    """That of EKFAC over KFAC's, as it is and times its best number."""
+def growth_ratio(fisher_drift: pd.DataFrame, other: str) -> float:
+    """That of EKFAC over another's."""
     by_name = growth(fisher_drift)
-    return {
-        "KFAC": float(by_name["ekfac"] / by_name["kfac"]),
-        "KFAC times its best number": float(by_name["ekfac"] / by_name["kfac_scaled"]),
-    }
+    return float(by_name["ekfac"] / by_name[other])
 
 
 def correlation_ratio(fisher_correlations: pd.DataFrame) -> float:
@@ -127,11 +124,23 @@ CLAIMS = (
         number="growth of |F - EKFAC| / |F| over 100 updates without a new basis, over that of "
         "KFAC, means over ten periods",
         tables=("fisher_drift",),
-        statistic=by_run(growth_ratio),
+        statistic=by_run(growth_ratio, other="kfac"),
         holds=below(0.5),
-        threshold="ours: at most half, also of KFAC times the number that makes its error least",
-        seen="this was written: a trial of another seed had 0.48, and 0.97 of KFAC times its best "
-        "number",
+        threshold="ours: at most half",
+        seen="this was written: a trial of another seed had 0.48",
         pilot=True,
+    ),
+    drift(
+        "growth-scaled",
+        says="So it does from KFAC times the number that makes its error least",
+        paper="not said",
+        number="growth of EKFAC's error over that of KFAC so scaled, means over ten periods",
+        tables=("fisher_drift",),
+        statistic=by_run(growth_ratio, other="kfac_scaled"),
+        holds=below(0.5),
+        threshold="ours: at most half",
+        seen="this was written: a trial of another seed had 0.97",
+        pilot=True,
+        section=Section.ours,
     ),
 )

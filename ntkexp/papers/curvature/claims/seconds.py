@@ -4,8 +4,7 @@ update, from one run in which all optimisers took turns. Bounds were fixed befor
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,6 @@ from ntkexp.papers.curvature.claims.autoencoder import (
     BASELINES,
     EXACT,
     by_seed,
-    last_loss,
     losses,
     of_period,
 )
@@ -57,24 +55,26 @@ def timed(records: Sequence[Record], experiment: str) -> pd.DataFrame | None:
 
 
 def sooner(run: Record, other: Record, update_seconds: pd.DataFrame) -> float:
-    """The seconds in which a run reaches another's last loss, over those of the other; infinite if
-    it never does."""
-    curve, target = losses(run.tables["evals"]), losses(other.tables["evals"]).iloc[-1]
-    there = np.flatnonzero(curve.to_numpy() <= target)
-    whole = seconds_of(other, update_seconds)[-1]
-    return float(seconds_of(run, update_seconds)[there[0]] / whole) if len(there) else math.inf
+    """The seconds to the lowest loss that both reach, over those of the other: one that was given
+    less time has not lost for that."""
+    curves = [losses(one.tables["evals"]).to_numpy()[1:] for one in (run, other)]
+    level = max(np.nanmin(curve) for curve in curves)
+    first, second = (
+        seconds_of(one, update_seconds)[1:][np.argmax(curve <= level)]
+        for one, curve in zip((run, other), curves, strict=True)
+    )
+    return float(first / second)
 
 
-def beside_best(
-    records: Sequence[Record], method: str, others: Sequence[str], seconds: str
+def beside_each(
+    records: Sequence[Record], method: str, others: Mapping[str, str], seconds: str
 ) -> list[Case]:
-    """The seconds in which a method has the last loss of the best of others, over the other's."""
+    """A method's seconds over those of each of others, which have their words."""
     update_seconds, cases = timed(records, seconds), list[Case]()
     for seed, runs in by_seed(records).items():
-        if update_seconds is not None and {method, *others} <= {*runs}:
-            curves = [runs[name] for name in others]
-            best = min(curves, key=lambda run: last_loss(run.tables["evals"], "train"))
-            cases.append(Case("", seed, sooner(runs[method], best, update_seconds)))
+        if update_seconds is not None and {method, *others.values()} <= {*runs}:
+            for words, name in others.items():
+                cases.append(Case(words, seed, sooner(runs[method], runs[name], update_seconds)))
     return cases
 
 
@@ -93,6 +93,8 @@ def beside_every_update(records: Sequence[Record]) -> list[Case]:
 
 
 claim = sharing("curvature-", tables=(), jointly=True, holds=below(1.0), unit=times)
+# What is asked of seconds, also beside VGG11 and ResNet34.
+SOONER = "processor seconds of {} over those of {}, to the lowest training loss that both reach"
 
 CLAIMS: tuple[Claim, ...] = (
     claim(
@@ -100,13 +102,12 @@ CLAIMS: tuple[Claim, ...] = (
         figure="4.3",
         says="EKFAC-ra minimises the training loss fastest in time",
         paper="faster training in wall-clock time",
-        number="processor seconds in which EKFAC-ra has the last training loss of the best of "
-        "KFAC, SGD and Adam, over theirs for 20 epochs",
+        number=SOONER.format("EKFAC-ra", "KFAC, SGD and Adam"),
         experiments=(EXACT["EKFAC-ra"], *BASELINES.values(), SECONDS),
         statistic=partial(
-            beside_best,
+            beside_each,
             method=EXACT["EKFAC-ra"],
-            others=[*BASELINES.values()],
+            others=BASELINES,
             seconds=SECONDS,
         ),
     ),
@@ -115,8 +116,7 @@ CLAIMS: tuple[Claim, ...] = (
         figure="4.4",
         says="EKFAC-ra is there before KFAC with factors of every update, in time",
         paper="high computational cost",
-        number="processor seconds in which EKFAC-ra has the training loss of 20 epochs of that "
-        "KFAC, over its",
+        number=SOONER.format("EKFAC-ra", "that KFAC"),
         experiments=(AMORTISED[0], EXACT["EKFAC-ra"], AMORTISED_RA, SECONDS),
         statistic=beside_every_update,
     ),

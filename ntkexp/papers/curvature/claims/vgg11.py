@@ -25,7 +25,7 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.curvature.claims.autoencoder import NAMES, by_seed, last_loss, losses
-from ntkexp.papers.curvature.claims.seconds import beside_best, sooner, timed
+from ntkexp.papers.curvature.claims.seconds import SOONER, beside_each, sooner, timed
 from ntkexp.results.record import Record
 
 IMAGES = 50_000
@@ -35,15 +35,9 @@ SGD, NORMED = "curvature/vgg11_sgd", "curvature/vgg11_sgd_norm"
 SECONDS, BATCHES = "curvature/vgg11_seconds", "curvature/vgg11_batches"
 SCHEDULES = ("curvature/vgg11_schedule_kfac", "curvature/vgg11_schedule_ra")
 SEARCH, PLAIN = "curvature/search_vgg11", "curvature/search_vgg11_plain"
-BASELINES = (KFAC, SGD, NORMED)
-METHODS = {
-    "EKFAC": EKFAC,
-    "EKFAC-ra": RA,
-    "KFAC": KFAC,
-    "KFAC, batches of 200": SMALL,
-    "SGD": SGD,
-    "SGD, batch norm": NORMED,
-}
+OTHERS = {"KFAC": KFAC, "SGD": SGD, "SGD, batch norm": NORMED}
+BASELINES = (*OTHERS.values(),)
+METHODS = {"EKFAC": EKFAC, "EKFAC-ra": RA, "KFAC, batches of 200": SMALL, **OTHERS}
 FIRST_EPOCH, MOST, LEAST = 5, 1000, 200
 
 
@@ -123,7 +117,7 @@ def gain_of_batches(
 
 
 def seconds_of_batches(records: Sequence[Record]) -> list[Case]:
-    """By batch size, the seconds in which EKFAC has KFAC's last loss, over KFAC's."""
+    """By batch size, EKFAC's seconds over KFAC's."""
     seconds, runs = timed(records, SECONDS), of_batch(records)
     return [
         Case(f"batches of {size:,}", 0, sooner(runs["batch", size], run, seconds))
@@ -148,7 +142,6 @@ def plain_over_both(records: Sequence[Record]) -> list[Case]:
 
 joint = sharing("curvature-", jointly=True, tables=("evals",))
 timed_claim = sharing("curvature-", jointly=True, tables=(), unit=times)
-NUMBER_OF_SECONDS = "processor seconds in which {} has the last training loss of {}, over its"
 
 CLAIMS: tuple[Claim, ...] = (
     joint(
@@ -180,9 +173,9 @@ CLAIMS: tuple[Claim, ...] = (
         figure="4.5",
         says="EKFAC-ra is faster in time than the baselines",
         paper="some wall-clock time improvements",
-        number=NUMBER_OF_SECONDS.format("EKFAC-ra", "the best of KFAC and SGD"),
+        number=SOONER.format("EKFAC-ra", "KFAC and SGD"),
         experiments=(RA, *BASELINES, SECONDS),
-        statistic=partial(beside_best, method=RA, others=BASELINES, seconds=SECONDS),
+        statistic=partial(beside_each, method=RA, others=OTHERS, seconds=SECONDS),
         holds=below(1.0),
     ),
     timed_claim(
@@ -190,9 +183,9 @@ CLAIMS: tuple[Claim, ...] = (
         figure="4.5",
         says="KFAC with batches of 200 catches up with EKFAC in time",
         paper="can catch-up",
-        number=NUMBER_OF_SECONDS.format("that KFAC", "EKFAC"),
+        number=SOONER.format("that KFAC", "EKFAC"),
         experiments=(SMALL, EKFAC, SECONDS),
-        statistic=partial(beside_best, method=SMALL, others=(EKFAC,), seconds=SECONDS),
+        statistic=partial(beside_each, method=SMALL, others={"EKFAC": EKFAC}, seconds=SECONDS),
         holds=below(1.1),
         threshold="ours: within a tenth",
     ),
@@ -201,9 +194,9 @@ CLAIMS: tuple[Claim, ...] = (
         figure="4.5",
         says="KFAC with batches of 200 does not catch up with EKFAC-ra in time",
         paper="but not EKFAC-ra",
-        number=NUMBER_OF_SECONDS.format("that KFAC", "EKFAC-ra"),
+        number=SOONER.format("that KFAC", "EKFAC-ra"),
         experiments=(SMALL, RA, SECONDS),
-        statistic=partial(beside_best, method=SMALL, others=(RA,), seconds=SECONDS),
+        statistic=partial(beside_each, method=SMALL, others={"EKFAC-ra": RA}, seconds=SECONDS),
         holds=above(1.0),
     ),
     joint(
@@ -259,7 +252,7 @@ CLAIMS: tuple[Claim, ...] = (
         figure="A.2",
         says="EKFAC gains nothing in time over KFAC, whatever the batches",
         paper="does not translate",
-        number=NUMBER_OF_SECONDS.format("EKFAC", "KFAC"),
+        number=SOONER.format("EKFAC", "KFAC"),
         experiments=(BATCHES, SECONDS),
         statistic=seconds_of_batches,
         holds=above(1.0),
@@ -267,7 +260,8 @@ CLAIMS: tuple[Claim, ...] = (
     joint(
         "figa4-schedule",
         figure="A.4",
-        says="With a rate that is halved every 20 epochs EKFAC is still better than KFAC",
+        says="With a rate that is halved every 20 epochs EKFAC is still better than KFAC; EKFAC-ra "
+        "stands in for it",
         paper="some optimization benefit",
         number="EKFAC-ra's training loss after 40 epochs over KFAC's",
         experiments=SCHEDULES,
@@ -277,7 +271,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     joint(
         "damping",
-        figure="A.4",
+        figure=None,
         says="Damping added to both factors' eigenvalues is better than damping added to the "
         "second moments",
         paper="better",
