@@ -51,6 +51,10 @@ def run(experiment: str, holds: bool) -> Record:
             exact=1.0,
             sampling=0.01,
         ),
+        "class_pair_kernel": rows(
+            {"step": STEPS, "row": range(4), "column": range(4)},
+            value=lambda step, row, column: sign * step * ((row < 2) == (column < 2)) / 100,
+        ),
         "class_pair_accuracy": rows(
             {"step": STEPS, "pair": range(2)},
             accuracy=lambda step, **_: 0.6 + (step / 100 if holds else 0.0),
