@@ -69,9 +69,11 @@ class Finding:
         if not self.claim.control:
             return self.cases
         decides = self.claim.control.decides
-        lost = {case[:2] for case in self.control if case.value not in decides}
+        lost = {case._replace(value=0) for case in self.control if case.value not in decides}
         return tuple(
-            case for case in self.cases if not lost & {(case.panel, case.seed), ("", case.seed)}
+            case
+            for case in self.cases
+            if not lost & {case._replace(value=0), case._replace(value=0, panel="")}
         )
 
     @property

@@ -68,6 +68,13 @@ def test_two_readings_that_differ_decide_nothing_and_one_alone_decides(
     assert judged(BOTH, {"periods": periods, "printed": printed}).verdict is verdict
 
 
+def test_a_control_of_one_reading_leaves_the_other_decided() -> None:
+    runs = [made("periods", 1.0), made("printed", -1.0, needed=2.0)]
+    finding = judge(replace(BOTH, control=NEEDED), runs)
+    assert finding.verdict is Verdict.holds
+    assert [case.reading for case in finding.decided] == ["k in periods"]
+
+
 def test_readings_that_differ_are_told_with_their_numbers() -> None:
     finding = judged(BOTH, {"periods": (1, 2), "printed": (-3,)})
     assert finding.measured == (
