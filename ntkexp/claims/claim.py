@@ -137,11 +137,12 @@ class Claim:
     interval was chosen or changed when results had been seen, to be read after "when"; `pilot`:
     these were a pilot's alone. `control` and `readings`, by experiment: what may show that the
     claim is not decidable (verdict.py); experiments without a reading serve all. `also`: a second
-    number, told beside it, that decides nothing. `horizon`: how far a run must have come to
-    be evidence. `recipes`: with whose training the claim is judged, each on its own. A claim that
-    sets experiments side by side is judged `jointly`: only on runs of one scale, and of all of
-    them. `apart`: runs of which it is true and those of which it is not are judged side by side,
-    the best of each. `work`: the paper that says it, filled in by the ledger.
+    number, told beside it, that decides nothing. `horizon`: how far a run must have come to be
+    evidence. `recipes`: with whose training the claim is judged, each on its own. A claim that sets
+    experiments side by side is judged `jointly`: only on runs of one scale, and of all of them, or
+    of all that it, a function of their names, has the same word for. `apart`: runs of which it is
+    true and those of which it is not are judged side by side, the best of each. `work`: the paper
+    that says it, filled in by the ledger.
     """
 
     id: str
@@ -163,7 +164,7 @@ class Claim:
     section: Section = Section.paper
     recipes: tuple[Recipe, ...] = ("paper",)
     also: tuple[str, Statistic] | None = None
-    jointly: bool = False
+    jointly: bool | Callable[[str], str] = False
     apart: Callable[[Record], bool] | None = None
     work: str = ""
 

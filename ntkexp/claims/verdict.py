@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -95,7 +96,7 @@ class Finding:
     def kept(self) -> dict[tuple[str, int], bool]:
         """By panel and seed: True if the claim holds there."""
         holds = self.claim.holds
-        return {(case.where, case.seed): case.value in holds for case in self.decided}
+        return {(case.where, case.seed): case.value in holds for case in _once(self.decided)}
 
     @property
     def panels(self) -> dict[str, list[Case]]:
@@ -164,9 +165,20 @@ class Finding:
 
 def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
     panels: dict[str, list[Case]] = {}
-    for case in cases:
+    for case in _once(cases):
         panels.setdefault(case.where, []).append(case)
     return panels
+
+
+def _once(cases: Iterable[Case]) -> list[Case]:
+    """The cases, those that every reading has without a reading."""
+    every = [*cases]
+    readings = {case.reading for case in every}
+    times = Counter(case._replace(reading="") for case in every)
+    return [*dict.fromkeys(
+        case._replace(reading="") if times[case._replace(reading="")] == len(readings) else case
+        for case in every
+    )] if len(readings) > 1 else every  # fmt: skip
 
 
 def _numbers(unit: Unit, panels: Mapping[str, Sequence[Case]]) -> str:
@@ -198,7 +210,11 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
         if record.one_of_its_experiment and _complete(record.tables, claim.tables):
             fitting[record.experiment].append(record)
     if claim.jointly:
-        chosen = choose_jointly(fitting, claim.horizon)
+        sets: dict[str, dict[str, list[Record]]] = {}
+        for name, runs in fitting.items():
+            word = claim.jointly(name) if callable(claim.jointly) else ""
+            sets.setdefault(word, {})[name] = runs
+        chosen = [run for one in sets.values() for run in choose_jointly(one, claim.horizon)]
     else:
         sides = [
             [run for run in runs if bool(claim.apart and claim.apart(run)) is side]
@@ -234,24 +250,27 @@ def _by_each_reading(
     found = {}
     for reading in dict.fromkeys(readings.values()):
         own = [name for name in claim.experiments if readings.get(name, reading) == reading]
-        finding = judge(replace(claim, experiments=(*own,), readings=None), records, recipe)
-        if not any(run.experiment in readings for run in finding.records):
-            finding = replace(finding, cases=(), records=(), also=(), control=())
-        found[reading] = finding
+        found[reading] = judge(replace(claim, experiments=(*own,), readings=None), records, recipe)
+    first = next(iter(found.values()))
+    decided = {
+        reading: finding
+        for reading, finding in found.items()
+        if any(run.experiment in readings for run in finding.records)
+    } or {"": first}
 
     def cases(of: str) -> tuple[Case, ...]:
         return tuple(
-            case._replace(reading=reading)
-            for reading, finding in found.items()
+            case._replace(reading=", ".join(filter(None, (reading, case.reading))))
+            for reading, finding in decided.items()
             for case in getattr(finding, of)
         )
 
-    def runs(of: str) -> tuple[Record, ...]:
-        every = [run for finding in found.values() for run in getattr(finding, of)]
+    def runs(of: str, findings: Iterable[Finding] = found.values()) -> tuple[Record, ...]:
+        every = [run for finding in findings for run in getattr(finding, of)]
         return tuple({run.folder or run.run: run for run in every}.values())
 
     return Finding(
-        claim, cases("cases"), runs("records"), next(iter(found.values())).recipe, cases("also"),
+        claim, cases("cases"), runs("records", decided.values()), first.recipe, cases("also"),
         cases("control"), runs("collapsed"), runs("unmatched"),
     )  # fmt: skip
 

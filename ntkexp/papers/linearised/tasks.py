@@ -78,6 +78,11 @@ def experiments(*networks: str) -> tuple[str, ...]:
     return tuple(name + end for name in networks for end in ("", LINEAR))
 
 
+def of_network(experiment: str) -> str:
+    """The word of a network and its linearisation, which are judged on runs of one scale."""
+    return experiment.removesuffix(LINEAR)
+
+
 def readings(network: str, *ends: str) -> dict[str, str]:
     """The reading of each of a ResNet18's experiments, of those with these ends."""
     return {network + which + end: READINGS[which] for which in READINGS for end in ends}

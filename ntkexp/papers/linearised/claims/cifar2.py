@@ -5,16 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
+from ntkexp.claims.claim import Claim, Control, Section, above, between, sharing
 from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.linearised.kernels import energies
-from ntkexp.papers.linearised.tasks import LINEAR, NETS, STEPS, by_size, experiments, gaps, net_of
+from ntkexp.papers.linearised.tasks import (
+    LEARNED_BY_MOST,
+    LINEAR,
+    NETS,
+    STEPS,
+    by_size,
+    experiments,
+    gaps,
+    net_of,
+    of_network,
+)
 from ntkexp.results.numbers.evals import last
 from ntkexp.results.record import Record
 
@@ -39,6 +48,10 @@ def with_linearisation(records: Sequence[Record]) -> Iterator[Group]:
 
 def advantage(network: pd.DataFrame, linear: pd.DataFrame) -> float:
     return last(network) - last(linear)
+
+
+def learned_by_linear(network: pd.DataFrame, linear: pd.DataFrame) -> float:
+    return last(linear, "train")
 
 
 def each_energy(records: Sequence[Record]) -> Iterator[Group]:
@@ -93,16 +106,6 @@ def growth_of_gap(gap: pd.Series) -> float:
     return float(gap[MANY] - gap[FEW])
 
 
-def mean_over_seeds(statistic: Statistic) -> Statistic:
-    def cases(records: Sequence[Record]) -> Iterator[Case]:
-        found = [case for case in statistic(records) if not np.isnan(case.value)]
-        if found:
-            mean = fmean(case.value for case in found)
-            yield Case(f"{found[0].panel}, mean over seeds", 0, mean)
-
-    return cases
-
-
 def each_distance(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, how far a network's weights moved, by size)."""
     frame = by_size(records)
@@ -129,6 +132,11 @@ def steps_alone(distance: pd.DataFrame, of_4096: float) -> float:
     return float(distance.sort_values("step")["distance"].iloc[-1] / of_4096)
 
 
+LEARNED = Control(
+    "training accuracy of the linearisation",
+    by(with_linearisation)(learned_by_linear),
+    above(LEARNED_BY_MOST),
+)
 table1 = sharing(
     "linearised-table1-",
     figure="table 1",
@@ -136,30 +144,6 @@ table1 = sharing(
     tables=("evals", "energy_concentration"),
 )
 fig5 = sharing("linearised-fig05-", figure="5", tables=("evals", "distance"))
-
-
-def gap_claims(net: str, end: str = "", seen: str = "") -> Iterator[Claim]:
-    """With more images a network gains on its linearisation: in each seed, and two points."""
-    title = {"mlp": "an MLP", "lenet": "LeNet"}[net]
-    for name, says, number, statistic, bound in (
-        ("gap-grows", f"{title} gains on its linearisation, in each seed",
-         "gap of test accuracies at 16,384 images less that at 256",
-         by(gaps_by_size)(growth_of_gap), 0.0),
-        ("mean-gap-grows", f"{title} gains two points on its linearisation",
-         "mean over seeds of the gap at 16,384 images less that at 256",
-         mean_over_seeds(by(gaps_by_size)(growth_of_gap)), 0.02),
-    ):  # fmt: skip
-        yield fig5(
-            name + end,
-            experiments=SIZES[net],
-            says=f"With more images {says}",
-            paper="the advantage is mostly at large sizes",
-            number=number,
-            statistic=statistic,
-            holds=above(bound),
-            threshold="ours",
-            seen=seen,
-        )
 
 
 CLAIMS = (
@@ -174,6 +158,8 @@ CLAIMS = (
         statistic=by(with_linearisation)(advantage),
         holds=above(0.01),
         threshold="ours",
+        control=LEARNED,
+        seen="a control was added: ResNet18's linearisation has .6 of its training labels right",
     ),
     table1(
         "start",
@@ -226,8 +212,18 @@ CLAIMS = (
         holds=between(-0.02, 0.02),
         threshold="ours",
     ),
-    *gap_claims("lenet"),
-    *gap_claims("mlp", "-mlp", "the MLP was judged, too"),
+    fig5(
+        "gap-grows",
+        experiments=(*SIZES["lenet"], *SIZES["mlp"]),
+        says="With more images a network gains on its linearisation",
+        paper="the advantage is mostly at large sizes",
+        number="gap of test accuracies at 16,384 images less that at 256, in each seed",
+        statistic=by(gaps_by_size)(growth_of_gap),
+        holds=above(0.0),
+        jointly=of_network,
+        seen="the MLP was judged, too, and when two points on average, by which it holds as well, "
+        "were no longer asked",
+    ),
     fig5(
         "distance-grows",
         experiments=("linearised/sizes_mlp", "linearised/sizes_lenet"),

@@ -115,12 +115,31 @@ def concordance(frame: pd.DataFrame) -> float:
     return float((steps[early] < steps[late])[decided].mean())
 
 
+def falling(frame: pd.DataFrame) -> float:
+    """The correlation of j and accuracy over its deviation; of two tasks it is 1 or -1."""
+    if len(frame) < 2:
+        return math.nan
+    order = spearman(frame.index.to_numpy(dtype=float), frame["accuracy"])
+    return round(order * math.sqrt(len(frame) - 1), 9)
+
+
+def counted(pair: Pair) -> pd.Series:
+    """The gaps of tasks that the linearisation has learned."""
+    learned = pair.linear["train_accuracy"] > LEARNED_BY_MOST
+    gaps: pd.Series = pair.gap[(pair.gap.index >= FROM) & learned]
+    return gaps
+
+
 def largest_gap(pair: Pair) -> float:
-    gap = pair.gap
-    return float(gap[gap.index >= FROM].max())
+    return float(counted(pair).max())
+
+
+def learned_gap(pair: Pair) -> float:
+    return float(counted(pair).mean())
 
 
 def mean_gap(pair: Pair) -> float:
+    """Over all tasks."""
     gap = pair.gap
     return float(gap[gap.index >= FROM].mean())
 
@@ -152,21 +171,6 @@ def agreement(pair: Pair) -> float:
     return spearman(pair.network["accuracy"], pair.linear["accuracy"])
 
 
-def learned_gap(pair: Pair) -> float:
-    """The mean gap over the tasks of which the linearisation has learned its training labels."""
-    learned = pair.linear["train_accuracy"] > LEARNED_BY_MOST
-    return float(pair.gap[(pair.gap.index >= FROM) & learned].mean())
-
-
-def gaps_by_task(pair: Pair) -> dict[str, float]:
-    return {f"j = {j}": float(gap) for j, gap in pair.gap.items() if int(str(j)) >= FROM}
-
-
-def learned_by_linear(pair: Pair) -> dict[str, float]:
-    """The training accuracy of the linearisation, by task."""
-    return {f"j = {j}": float(value) for j, value in pair.linear["train_accuracy"].items()}
-
-
 def last_change(evals: pd.DataFrame) -> float:
     """The largest change of a test accuracy in the last seven tenths of training, over tasks."""
     test = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
@@ -179,13 +183,6 @@ def last_change(evals: pd.DataFrame) -> float:
 def highest_loss(frame: pd.DataFrame) -> float:
     """The highest training loss at the end, over tasks."""
     return float(frame["train_loss"].max())
-
-
-def drop(frame: pd.DataFrame) -> float:
-    """The fall of accuracy from the first task to the last, where there are few."""
-    if len(frame) < 2:
-        return math.nan
-    return float(frame["accuracy"].iloc[0] - frame["accuracy"].iloc[-1])
 
 
 def crossing(pair: Pair) -> float:
