@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -171,14 +170,23 @@ def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 def _once(cases: Iterable[Case]) -> list[Case]:
-    """The cases, those that every reading has without a reading."""
+    """The cases, those of panels that are the same by every reading once and without one."""
     every = [*cases]
-    readings = {case.reading for case in every}
-    times = Counter(case._replace(reading="") for case in every)
-    return [*dict.fromkeys(
-        case._replace(reading="") if times[case._replace(reading="")] == len(readings) else case
+    readings = [*dict.fromkeys(case.reading for case in every)]
+    found: dict[tuple[str, str], list[str]] = {}
+    for case in every:
+        number = f"{case.seed}: {case.value:.6g}"
+        found.setdefault((case.panel, case.reading), []).append(number)
+
+    def same(panel: str) -> bool:
+        first, *others = (found.get((panel, reading)) for reading in readings)
+        return all(other == first for other in others)
+
+    return [
+        case._replace(reading="") if same(case.panel) else case
         for case in every
-    )] if len(readings) > 1 else every  # fmt: skip
+        if case.reading == readings[0] or not same(case.panel)
+    ]
 
 
 def _numbers(unit: Unit, panels: Mapping[str, Sequence[Case]]) -> str:
