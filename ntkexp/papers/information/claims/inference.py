@@ -32,9 +32,9 @@ def late_means(records: Sequence[Record]) -> dict[int, dict[str, pd.Series]]:
             late = late_looks(looks)
             if VARIANT not in late:
                 late = late.assign(**{SEED: record.seed, VARIANT: record.config[VARIANT]})
-            for key, means in late.groupby([SEED, VARIANT]).mean().iterrows():
-                seed, variant = key
-                found.setdefault(int(seed), {})[str(variant)] = means
+            for variant, of_variant in late.groupby(VARIANT):
+                for seed, means in of_variant.drop(columns=VARIANT).groupby(SEED):
+                    found.setdefault(int(str(seed)), {})[str(variant)] = means.mean()
     return found
 
 

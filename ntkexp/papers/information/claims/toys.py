@@ -24,10 +24,10 @@ def of_pairs(records: Sequence[Record], toys: Sequence[str]) -> Iterable[Group]:
     """By toy and seed, how many more a generator captures with MINE than without."""
     for record in records:
         last = ends(record.tables["gan_looks"])
-        table = last.pivot(index=[TOY, SEED], columns=BETA, values="captured")
-        for (toy, seed), gain in (table[1.0] - table[0.0]).items():
-            if toy in toys:
-                yield toy, seed, gain
+        for toy in toys:
+            table = last[last[TOY] == toy].pivot(index=SEED, columns=BETA, values="captured")
+            for seed, gain in (table[1.0] - table[0.0]).items():
+                yield toy, int(str(seed)), gain
 
 
 def of_generators(records: Sequence[Record], beta: float, clip: bool = True) -> Iterable[Group]:
