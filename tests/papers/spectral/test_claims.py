@@ -137,9 +137,10 @@ def test_the_untrained_network_is_no_best() -> None:
 
 def test_petals_are_set_beside_the_last_looks_and_one_iteration() -> None:
     run = run_of("spectral/petals", True)
-    loss = judge(LEDGER["spectral-fig38-loss"], [run]).also
+    loss = judge(LEDGER["spectral-fig38-loss"], [run])
     # Two looks, at losses of 1 and 0.5 - L / 50.
-    assert [case.value for case in loss] == pytest.approx([0.71 / 0.75, 0.65 / 0.71])
+    assert [case.value for case in loss.cases] == pytest.approx([0.71 / 0.75, 0.65 / 0.71])
+    assert [case.value for case in loss.also] == pytest.approx([0.42 / 0.5, 0.3 / 0.42])
     bias = judge(LEDGER["spectral-fig38-bias"], [run]).also
     assert [case.value for case in bias] == pytest.approx([0, 0])  # at step 0
 
