@@ -35,10 +35,11 @@ def norms(growth: float) -> pd.DataFrame:
 
 def pieces(early: float, start: float) -> pd.DataFrame:
     """The number of pieces and bounds on the largest slope: 1 at the end, and `early` until then.
-    The largest slope is another at the start."""
+    The largest slope is another at the start, and so are bounds."""
     values = [early] * 10 + [1.0]
     axes = {"seed": SEEDS, "step": range(0, 1001, 100)}
-    return rows(axes, regions=values, product=values, max_norm=values,
+    bounds = [0.03, *values[1:]]
+    return rows(axes, regions=values, product=bounds, max_norm=[x**7 for x in bounds],
                 lipschitz=[start, *values[1:]])  # fmt: skip
 
 
