@@ -51,14 +51,16 @@ def losses_by_points(holds: bool) -> pd.DataFrame:
 
 def image_paths(holds: bool) -> pd.DataFrame:
     """Of a hundred pairs of each kind one has a line that leaves the class; so does its path, or
-    not. Of all pairs 99 % stay either way."""
-    return rows(
-        {"ends": ("images", "adversarials"), "pair": range(100)},
+    not. Of all pairs 99 % stay either way. Each image has two pairs, of which the second is
+    certain."""
+    table = rows(
+        {"ends": ("images", "image and adversarial"), "pair": range(100)},
         line_stays=lambda ends, pair: pair > 0,
         path_stays=lambda ends, pair: holds or pair > 0,
         length=1.03 if holds else 1.3,
-        path_certainty=0.96 if holds else 0.5,
+        path_certainty=lambda ends, pair: 0.96 if holds or pair % 2 else 0.5,
     )
+    return table.assign(**{"class": 0}, first=table["pair"] // 2, second=100 + table["pair"] // 2)
 
 
 def records(experiment: str, holds: bool) -> list[Record]:
