@@ -21,10 +21,8 @@ def tables(experiment: str, holds: bool) -> Mapping[str, pd.DataFrame] | None:
     match experiment.removeprefix("spectral/"):
         case "petals":
             return {"evals": losses(sign), "fourier": spectrum(sign)}
-        case "petal_maps" | "petal_features":
-            # Twice the lowest frequency without petals; features have another half of it more.
-            more = 1.5 if experiment.endswith("features") is holds else 1.0
-            return {"radial_spectrum": plane(sign, more)}
+        case "petal_maps":
+            return {"radial_spectrum": plane(sign)}
         case "classes":
             return {"evals": accuracies(sign)}
         case "decision_maps":
@@ -41,10 +39,10 @@ def tables(experiment: str, holds: bool) -> Mapping[str, pd.DataFrame] | None:
     return None
 
 
-def plane(sign: int, more: float) -> pd.DataFrame:
+def plane(sign: int) -> pd.DataFrame:
     """Two frequencies, the higher one the weaker (or the stronger) the more petals."""
-    axes = {L: (0, 4, 10), "seed": SEEDS, "k": (10 * more, 20 * more)}
-    return rows(axes, map="output", zeta=lambda **one: 1.0 if one["k"] < 12 * more else
+    axes = {L: (0, 4, 10), "seed": SEEDS, "k": (10, 20)}
+    return rows(axes, map="output", zeta=lambda **one: 1.0 if one["k"] < 12 else
                 0.5 - sign * one[L] / 50)  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from ntkexp.claims.claim import Section, above, below, sharing, times
+from ntkexp.claims.claim import Claim, Section, above, below, sharing, times
 from ntkexp.claims.curves import rank_correlation
 from ntkexp.claims.statistics import Group, by, by_run
 from ntkexp.papers.spectral.claims.noisy_digits import (
@@ -42,20 +42,6 @@ def with_more_petals(radial_spectrum: pd.DataFrame) -> dict[str, float]:
     return {f"L = {few} to {many}": mean[many] / mean[few] for few, many in pairwise(mean.index)}
 
 
-def beside_features(records: Sequence[Record]) -> Iterator[Group]:
-    """(panel, seed, mean frequencies of networks, a row a scale of those of features)."""
-    means = [(run.experiment, frequencies(run.tables["radial_spectrum"])) for run in records]
-    others = [mean for name, mean in means if name == FEATURES]
-    for name, mean in means:
-        if name == NETWORKS and others:
-            yield "", 0, mean, pd.DataFrame(others)
-
-
-def over_the_lowest(networks: pd.Series, features: pd.DataFrame) -> dict[str, float]:
-    ratios = networks / features.min()
-    return {f"L = {petals}": float(ratio) for petals, ratio in ratios.items()}
-
-
 def learned_in_order(kernel_spectrum: pd.DataFrame) -> dict[str, float]:
     """By k the order of n and of the first step at which half of the targets' energy is left."""
     found = {}
@@ -85,30 +71,20 @@ def order_of_fits(steps: pd.DataFrame) -> float:
 
 
 wave = sharing("spectral-fig34-", figure="3.4", paper="readily; only later")
-plane = sharing("spectral-sec4-", figure="ours", tables=("radial_spectrum",), unit=times,
-                seen="this was written, and of one network and two curves the numbers")  # fmt: skip
 CLAIMS = (
-    plane(
-        "lower",
+    Claim(
+        "spectral-sec4-lower",
         figure="3.8",
         says="On a curve with more petals lower frequencies of the network capture the same signal",
         paper="lower",
         number="mean frequency in the plane, Σ k ζ / Σ ζ, at a loss of 0.5, over that with the "
         "next fewer petals, means over networks",
         experiments=(NETWORKS,),
+        tables=("radial_spectrum",),
         statistic=by_run(with_more_petals),
         holds=below(1.0),
-    ),
-    plane(
-        "low-solutions",
-        figure=None,
-        says="Of all functions that fit, networks express those of low frequency",
-        paper="biased towards; suggested",
-        number="that frequency over the lowest of linear functions of random Fourier features, of "
-        "three scales, at the same loss",
-        experiments=(NETWORKS, FEATURES),
-        statistic=by(beside_features)(over_the_lowest),
-        holds=below(1.0),
+        seen="this was written, and of one network and two curves the numbers",
+        unit=times,
     ),
     wave(
         "later",
