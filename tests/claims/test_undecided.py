@@ -137,7 +137,7 @@ ON_SHAPES = {
     *(f"curvature-fig{figure}-seconds" for figure in ("43", "44", "45", "46", "a2")),
     "curvature-fig45-small-batches",
     "curvature-fig45-small-batches-ra",
-    *(f"spectral-figa13-{end}" for end in ("decay", "low", "neighbours", "smoother")),
+    *(f"spectral-figa13-{end}" for end in ("decay", "low", "smoother")),
 }
 
 
