@@ -205,8 +205,20 @@ def test_a_mean_that_one_network_decides_holds_in_part() -> None:
 
 def test_networks_that_fit_nothing_have_no_order() -> None:
     runs = delta.records("spectral/delta_clip", True)
+    free = runs[-1].tables["fourier"]
+    free.loc[(free["seed"] == 1) & (free["step"] == 100), "residual"] = 1.0
     cases = judge(LEDGER["spectral-exp7-low-first"], runs).cases
-    assert {case.panel for case in cases} == {"clip = 2"}
+    assert [(case.panel, case.seed) for case in cases] == [("clip = 2", 0)]
+
+
+def test_one_network_shows_that_a_bound_can_be_tight() -> None:
+    runs = delta.records("spectral/delta_bounds", True)
+    for run in runs:
+        slopes = run.tables["linear_pieces"]
+        run.tables["linear_pieces"] = slopes.assign(
+            lipschitz=slopes["lipschitz"] ** (1 - 0.75 * slopes["seed"])
+        )
+    assert judge(LEDGER["spectral-exp7-bound-tight"], runs).verdict is Verdict.holds
 
 
 def test_falls_are_read_at_the_step_that_they_were_replayed_for() -> None:
