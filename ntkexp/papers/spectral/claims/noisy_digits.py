@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.claims.claim import Section, above, below, sharing, times, within_factor
-from ntkexp.claims.statistics import Group, by, by_axis, by_run
+from ntkexp.claims.statistics import Group, by, by_axis, by_run, only, together
 from ntkexp.papers.spectral.numbers import by_frequency, first_steps
 from ntkexp.results.numbers.evals import rows
 from ntkexp.results.record import Record
@@ -119,18 +119,20 @@ def factor(
     return float(least[cell] / clean(least)) if known else float("nan")
 
 
-def low_less_high(noise: str, beta: float, least: pd.Series, spread: float) -> float:
-    """The harm of the lowest wave less that of the highest."""
-    low, high = (excess(noise, beta, least, spread, k) for k in (min, max))
+def low_less_high(
+    noise: str, beta: float, least: pd.Series, spread: float, kind: str = "radial"
+) -> float:
+    """The harm of the lowest wave of a kind less that of the highest."""
+    low, high = (excess(noise, beta, least, spread, k, [kind]) for k in (min, max))
     return low - high
 
 
-def dips_by_frequency(evals: pd.DataFrame) -> dict[str, float]:
-    """By beta, the order of k and of how deep the validation error dips."""
+def dips_by_frequency(evals: pd.DataFrame, kind: str = "radial") -> dict[str, float]:
+    """By beta, the order of k and of how deep the validation error dips, with a kind of noise."""
     found = {}
-    for beta, curves in errors(cells(evals)).drop(columns=0).groupby("beta"):
+    for beta, curves in errors(cells(evals)).drop(columns=0).loc[kind].groupby("beta"):
         dips = 1 - curves.min(axis=1) / curves[curves.columns.max()]
-        found[f"β = {beta}"] = by_frequency(dips.droplevel(["noise", "beta"]))
+        found[f"β = {beta}"] = by_frequency(dips.droplevel("beta"))
     return found
 
 
@@ -228,6 +230,22 @@ CLAIMS = (
         statistic=by(amplitudes)(low_less_high),
         holds=above(0.0),
         seen="this was written",
+    ),
+    wave(
+        "axis",
+        says="The trends are preserved with waves along an axis: low noise harms more, and the dip "
+        "gets deeper with k",
+        paper="preserved",
+        number="the same along an axis; Spearman's correlation of k with 1 - best / last "
+        "validation error, means over networks",
+        experiments=WAVES,
+        statistic=together(
+            by(amplitudes)(low_less_high, kind="axis"),
+            only(WAVES[2:], by_run(dips_by_frequency, lambda _: "dip", kind="axis")),
+        ),
+        holds=above(0.0),
+        seen="this was written",
+        readings=None,
     ),
     wave(
         "low-control",
