@@ -47,7 +47,7 @@ def waves(axes: Mapping[str, tuple[object, ...]], holds: bool) -> Mapping[str, p
         best = 0.01 + one["seed"] / 1000 + 0.6 * harmful * one[BETA] ** 2 * POWER
         higher = one[K] if holds else 1 / one[K]
         late = {0: 1 + higher, 100: 1, 200: 1 + higher}[int(one["step"])]
-        return 0.5 * best * late
+        return float(0.5 * best * late)
 
     looks = {**axes, "seed": SEEDS, "step": (0, 100, 200), "split": ("test", "train")}
     start = {**axes, "seed": SEEDS, "step": (0,), "n": (20, 40)}

@@ -130,9 +130,10 @@ def low_less_high(
 def dips_by_frequency(evals: pd.DataFrame, kind: str = "radial") -> dict[str, float]:
     """By beta, the order of k and of how deep the validation error dips, with a kind of noise."""
     found = {}
-    for beta, curves in errors(cells(evals)).drop(columns=0).loc[kind].groupby("beta"):
-        dips = 1 - curves.min(axis=1) / curves[curves.columns.max()]
-        found[f"β = {beta}"] = by_frequency(dips.droplevel("beta"))
+    for (noise, beta), curves in errors(cells(evals)).drop(columns=0).groupby(BY[:2]):
+        if noise == kind:
+            dips = 1 - curves.min(axis=1) / curves[curves.columns.max()]
+            found[f"β = {beta}"] = by_frequency(dips.droplevel(["noise", "beta"]))
     return found
 
 

@@ -35,7 +35,7 @@ def certain_between(image_paths: pd.DataFrame) -> float:
         ["class", "sure"], ["first", "second"], ignore_index=False
     )
     with_it = ends.groupby(["class", "value"])["sure"].transform("sum").to_numpy()
-    known = (with_it > ends["sure"]).groupby(level=0).all()
+    known = (ends["sure"] < with_it).groupby(level=0).all()
     return float(sure[known & (image_paths["ends"] == "image and adversarial")].mean())
 
 

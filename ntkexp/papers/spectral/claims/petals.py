@@ -181,7 +181,7 @@ def levels(radial_spectrum: pd.DataFrame, neighbour_spectrum: pd.DataFrame) -> d
     network, neighbours = zetas(radial_spectrum, neighbour_spectrum, "probability")
     octaves = slice(OCTAVES[0][0], OCTAVES[-1][1])
     return {
-        f"K = {K}": float(np.exp(np.log(network / zeta).loc[octaves].mean()))
+        f"K = {K}": float(np.exp(np.log((network / zeta).loc[octaves]).mean()))
         for K, zeta in neighbours.items()
     }
 

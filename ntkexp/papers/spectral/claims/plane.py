@@ -1,5 +1,5 @@
 """Section 4: the frequencies in the plane of what fits a signal on a curve; and when the waves of
-Experiment 3 are learned along the eigenvectors of a kernel."""
+Experiment 3 are fitted, on the whole and along the eigenvectors of a kernel."""
 
 from __future__ import annotations
 
@@ -60,10 +60,12 @@ def fitted(records: Sequence[Record]) -> Iterator[Group]:
         loss = train.pivot_table(index="step", columns=[*BY, "seed"], values="loss")
         power = powers(by_cell(records, "kernel_spectrum")).unstack()
         first = first_steps(2 * loss <= LEFT * power.reindex(loss.columns)).unstack("seed")
-        for beta, steps in first.loc["radial"].drop(index=0.0, errors="ignore").groupby("beta"):
-            yield f"β = {beta}", 0, steps.droplevel("beta")
-            for seed in steps:
-                yield f"β = {beta}, without one", seed, steps.droplevel("beta").drop(columns=seed)
+        for (noise, beta), part in first.groupby(BY[:2]):
+            if noise == "radial" and beta:
+                steps = part.droplevel(["noise", "beta"])
+                yield f"β = {beta}", 0, steps
+                for seed in steps:
+                    yield f"β = {beta}, without one", seed, steps.drop(columns=seed)
 
 
 def order_of_fits(steps: pd.DataFrame) -> float:

@@ -80,7 +80,7 @@ def early_growth(
     linear_pieces: pd.DataFrame, fourier: pd.DataFrame, columns: Mapping[str, str]
 ) -> dict[str, float]:
     """By words, the growth of a column's log until that look, over all of it."""
-    logs = np.log(linear_pieces.set_index("step").sort_index()[[*columns]])
+    logs = linear_pieces.set_index("step").sort_index()[[*columns]].apply(np.log)
     grown = logs - logs.iloc[0]
     early = grown[grown.index < hits(fourier).iloc[0, 1]].iloc[-1] / grown.iloc[-1]
     return {words: float(early[column]) for column, words in columns.items()}
