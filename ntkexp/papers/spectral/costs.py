@@ -16,6 +16,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/sinusoids": "a second",
     "spectral/waves": "20 minutes for thirty networks",
     "spectral/wave_amplitudes": "8 minutes for twelve networks",
+    "spectral/wave_periods": "25 minutes for forty-eight networks",
     "spectral/wave_controls": "15 minutes for twenty-four networks",
     "spectral/kernel_noise": "10 minutes for three runs of three networks",
     "spectral/manifolds": "23 minutes for fifty networks",
