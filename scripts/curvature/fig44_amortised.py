@@ -1,9 +1,10 @@
 """Figure 4.4: what it costs to compute factors and basis less often, on the auto-encoder of MNIST.
 
 a, training loss over epochs and b, over processor time (of updates alone, measured apart), in nats
-an image, for several numbers of updates from one computation to the next. c, the distance from the
-spectrum of the empirical Fisher matrix of the fourth layer, on 5,000 images, to those of its
-approximations, over the norm of the former: the basis is computed once, at the start.
+an image, from the first epoch on, for several numbers of updates from one computation to the next.
+c, the distance from the spectrum of the empirical Fisher matrix of the fourth layer, on 5,000
+images, to those of its approximations, over the norm of the former: the basis is computed once, at
+the start.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def make(options: drawing.Options) -> Figure:
         along(axes[0], method, of_method)
         along(axes[1], method, of_method, timing.tables["update_seconds"])
     for panel, over in zip(axes, ("epoch", "minutes of a core"), strict=False):
-        panel.set(xlabel=over, ylabel="training loss (nats)", yscale="log")
+        panel.set(xlabel=over, ylabel="training loss (nats)")
     table = fixed.tables["fisher_spectrum"].sort_values("step")
     epochs = table["step"] / STEPS_PER_EPOCH
     for column, (label, colour, style) in LINES.items():
@@ -78,7 +79,7 @@ def along(
             curves = [losses(run.tables["evals"]) for run in of_period]
             x = axis_of(of_period[0], IMAGES, update_seconds)
             mean = PIXELS * np.mean([curve.to_numpy() for curve in curves], axis=0)
-            axes.plot(x, mean, style, color=COLOURS[method], label=f"{method}, {period}")
+            axes.plot(x[1:], mean[1:], style, color=COLOURS[method], label=f"{method}, {period}")
 
 
 EXPERIMENTS = [name for pair in FAMILIES.values() for name in pair] + [SPECTRUM, SECONDS]
