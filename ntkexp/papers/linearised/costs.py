@@ -59,7 +59,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/sizes_lenet_linear": "5 minutes a seed",
     "linearised/moving": "3 minutes",
     "linearised/late": "18 minutes",
-    "linearised/late_slow": "6 minutes",
+    "linearised/late_slow": "8 minutes, and 8 for the network",
     "linearised/late_cifar2": "31 minutes",
     "linearised/directions_lenet": "7 minutes",
     "linearised/directions_resnet18": "2 minutes",
