@@ -1,6 +1,7 @@
 """Figure 5.6: reconstructions, and samples, of 25 Gaussians by encoders and decoders of one seed.
 
-Above, in brackets, the mean error over all seeds; below the range of the modes that are captured.
+Errors and modes are means over the looks of the last third: of this seed and, in brackets, of all.
+Points are those of the last look.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ntkexp.papers.information.claims.inference import LABELS, SEED, VARIANT
+from ntkexp.papers.information.claims.inference import LABELS, SEED, VARIANT, late_looks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.information.toy_panels import SIDE
 
@@ -19,14 +20,14 @@ def draw(looks: pd.DataFrame, points: pd.DataFrame) -> Figure:
     figure, panels = drawing.subplots(
         2, len(LABELS), figsize=(drawing.PAGE, 3.6), sharex=True, sharey=True
     )  # fmt: skip
-    last = looks[looks["step"] == looks["step"].max()].set_index(SEED)
-    seed = last.index.min()
+    late = late_looks(looks).groupby([VARIANT, SEED])[["captured", "error"]].mean()
+    seed = looks[SEED].min()
     for column, (variant, label) in zip(panels.T, LABELS.items(), strict=True):
         one = points[(points[VARIANT] == variant) & (points[SEED] == seed)]
-        found = last[last[VARIANT] == variant]
+        found = late.loc[variant]
         captured, error = found["captured"], found["error"]
         above = f"{label}\nerror {error[seed]:.2f} ({error.mean():.2f})"
-        below = f"{captured[seed]} modes ({captured.min()} to {captured.max()})"
+        below = f"{captured[seed]:.0f} modes ({captured.min():.0f} to {captured.max():.0f})"
         for axes, kind, title in zip(column, ("again", "sample"), (above, below), strict=True):
             axes.plot(one[f"{kind}_x"], one[f"{kind}_y"], ".", markersize=1, rasterized=True)
             axes.set(title=title, xlim=(-SIDE, SIDE), ylim=(-SIDE, SIDE), aspect="equal")
