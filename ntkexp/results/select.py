@@ -141,15 +141,15 @@ def has_collapsed(record: Record) -> bool:
 def choose_jointly(
     records: Mapping[str, Sequence[Record]], counts: Counts = lambda _: True
 ) -> list[Record]:
-    """The runs of every experiment at the best scale that all of them have, on the same images;
-    none where there is no such scale."""
+    """The runs of every experiment at the best scale that all of them have, on the same images,
+    standardised alike; none where there is no such scale."""
     for scale in SCALES:
         chosen = [
             choose([record for record in of_one if record.scale == scale], counts)
             for of_one in records.values()
         ]
         together = [record for members in chosen for record in members]
-        if all(chosen) and _same_images(together):
+        if all(chosen) and _same_inputs(together):
             return together
     return []
 
@@ -161,9 +161,11 @@ def _each_once(members: Iterable[Record]) -> list[Record]:
     return sorted(farthest.values(), key=lambda record: record.run)
 
 
-def _same_images(records: Iterable[Record]) -> bool:
+def _same_inputs(records: Sequence[Record]) -> bool:
+    configs = [run.config for run in records if "data.name" in run.config]  # a study has none
+    divided = {config.get("data.standardise", "published") for config in configs}
     checksums: dict[str, str] = {}
-    return all(
+    return len(divided) <= 1 and all(
         checksums.setdefault(file, checksum) == checksum
         for record in records
         for file, checksum in record.checksums.items()

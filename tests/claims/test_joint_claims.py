@@ -55,6 +55,20 @@ def test_where_no_scale_is_common_to_all_every_run_is_named() -> None:
     ]
 
 
+def test_runs_whose_images_are_divided_by_other_numbers_are_not_set_side_by_side() -> None:
+    """A config without the option has the published constants; a study has no data at all."""
+
+    def on_images(experiment: str, **standardise: str) -> Record:
+        made = run(experiment)
+        return replace(made, config={**made.config, "data.name": "cifar2", **standardise})
+
+    own = {"data.standardise": "own"}
+    former, slow, fast = on_images("slow"), on_images("slow", **own), on_images("fast", **own)
+    assert judge(CLAIM, [former, fast]).verdict is Verdict.no_runs
+    assert judge(CLAIM, [slow, fast]).verdict is Verdict.holds
+    assert judge(CLAIM, [slow, run("fast")]).verdict is Verdict.holds
+
+
 def test_what_is_judged_on_all_its_runs_names_none() -> None:
     assert not any("left out" in note for note in judge(CLAIM, [run("slow"), run("fast")]).notes)
 
