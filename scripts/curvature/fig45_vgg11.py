@@ -1,9 +1,10 @@
 """Figure 4.5: a VGG11 of 16 channels on CIFAR-10 by KFAC, EKFAC, EKFAC-ra and SGD.
 
 a, training loss over epochs, b, over processor time (of updates alone, one thread, measured apart
-with all in turns), c, held-out error over epochs. Factors and basis are computed every 500 updates.
-Batches have 500 images, those of SGD and of one KFAC 200. The thesis takes the best rate and
-damping at every epoch; here one point of each method is trained, the best of a short search.
+with all in turns), c, held-out error over epochs; all from the first look on. Factors and basis are
+computed every 500 updates. Batches have 500 images, those of SGD and of one KFAC 200. The thesis
+takes the best rate and damping at every epoch; here one point of each method is trained, the best
+of a short search.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.curvature.loss_panels import axis_of
 
 FIGURE = "4.5"
+COLOURS = dict(zip(METHODS, drawing.PALETTE, strict=False))
 
 
 def make(options: drawing.Options) -> Figure:
@@ -28,18 +30,19 @@ def draw(options: drawing.Options, named: Mapping[str, str]) -> Figure:
     trained = runs.chosen_of(methods, options.runs, ["evals"])
     (timing, *_) = runs.needed(seconds, options.runs, ["update_seconds"])
     figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
-    for (method, experiment), colour in zip(named.items(), drawing.PALETTE, strict=False):
+    for method, experiment in named.items():
+        style = {"color": COLOURS[method], "label": method}
         for record in trained:
             if record.experiment != experiment:
                 continue
             evals = record.tables["evals"]
             evals = evals[evals["subset"] == "all"].sort_values("step")
-            train, test = (evals[evals["split"] == split] for split in ("train", "test"))
-            epochs = axis_of(record, IMAGES)
-            minutes = axis_of(record, IMAGES, timing.tables["update_seconds"])
-            axes[0].plot(epochs, train["loss"], color=colour, label=method)
-            axes[1].plot(minutes, train["loss"], color=colour)
-            axes[2].plot(epochs, 100 * (1 - test["accuracy"]), color=colour)
+            train, test = (evals[evals["split"] == split][1:] for split in ("train", "test"))
+            epochs = axis_of(record, IMAGES)[1:]
+            minutes = axis_of(record, IMAGES, timing.tables["update_seconds"])[1:]
+            axes[0].plot(epochs, train["loss"], **style)
+            axes[1].plot(minutes, train["loss"], **style)
+            axes[2].plot(epochs, 100 * (1 - test["accuracy"]), **style)
     for panel, over in zip(axes, ("epoch", "minutes of a core", "epoch"), strict=True):
         panel.set(xlabel=over, ylabel="training loss", yscale="log")
     axes[2].set(ylabel="held-out error (%)", yscale="linear")

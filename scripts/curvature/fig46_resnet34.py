@@ -1,9 +1,10 @@
 """Figure 4.6: a ResNet34 of 8 channels on CIFAR-10 by KFAC, EKFAC-ra and SGD.
 
 a, training loss over epochs, b, over processor time (of updates alone, one thread, measured apart
-with all in turns), c, held-out error over epochs. Factors and basis are computed every 500 updates,
-without norms and from the weights of A.3; SGD has batch normalisation and batches of 200 images,
-the others of 500. One rate of each is trained, the best of three after an epoch.
+with all in turns), c, held-out error over epochs; all from the first look on. Factors and basis are
+computed every 500 updates, without norms and from the weights of A.3; SGD has batch normalisation
+and batches of 200 images, the others of 500. One rate of each is trained, the best of four after
+an epoch.
 """
 
 from __future__ import annotations
