@@ -2,7 +2,9 @@
 Information Neural Estimation".
 
 All convolutions are 5x5 of stride 2, with the padding that makes the sides of an image 28, 14, 7, 4
-and 2 pixels. Channels are given: the text's, or a share of them.
+and 2 pixels. Channels are given: the text's, or a share of them. The tables say nothing of batch
+normalisation, but for C.3, which has none; it is where DCGAN has it. Without it ALI's codes grow to
+lengths of hundreds, and all of a decoder's pixels come to be black or white.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ def leaky() -> nn.Module:
 
 
 def convolutions(
-    channels: Sequence[int], active: Callable[[], nn.Module], *, normed: bool = False
+    channels: Sequence[int], active: Callable[[], nn.Module], *, normed_from: int = 1
 ) -> nn.Sequential:
-    """Images of channels[0] become features of channels[-1], at a side of SIDES[layers]; `normed`:
-    batch normalisation before every activation but the first, as in DCGAN's discriminator.
+    """Images of channels[0] become features of channels[-1], at a side of SIDES[layers], with batch
+    normalisation before the activations; that of an image's own layer has none, as in DCGAN's
+    discriminator, unless `normed_from` is 0.
 
     >>> import torch
     >>> convolutions([3, 4, 8], nn.ReLU)(torch.zeros(5, 3, 28, 28)).shape
@@ -34,15 +37,14 @@ def convolutions(
     modules: list[nn.Module] = []
     for number, (before, after) in enumerate(pairwise(channels)):
         modules += [nn.Conv2d(before, after, 5, 2, 2)]
-        modules += [nn.BatchNorm2d(after)] * (normed and number > 0)
+        modules += [nn.BatchNorm2d(after)] * (number >= normed_from)
         modules += [active()]
     return nn.Sequential(*modules)
 
 
-def generator(code: int, channels: Sequence[int], *, normed: bool = False) -> nn.Sequential:
+def generator(code: int, channels: Sequence[int]) -> nn.Sequential:
     """A code (n, code) becomes images of channels[-1] in [-1, 1]: a linear layer to channels[0] at
-    a small side, then transposed convolutions; ReLUs, and tanh at the end. `normed`: batch
-    normalisation before every ReLU.
+    a small side, then transposed convolutions; batch normalisation and ReLUs, and tanh at the end.
 
     >>> import torch
     >>> generator(10, [16, 8, 4, 4, 3])(torch.zeros(5, 10)).shape
@@ -54,7 +56,7 @@ def generator(code: int, channels: Sequence[int], *, normed: bool = False) -> nn
         nn.Unflatten(1, (channels[0], sides[0], sides[0])),
     ]
     for (before, after), (small, large) in zip(pairwise(channels), pairwise(sides), strict=True):
-        modules += [nn.BatchNorm2d(before)] * normed + [nn.ReLU()]
+        modules += [nn.BatchNorm2d(before), nn.ReLU()]
         padding = large - (2 * small - 1)
         modules += [nn.ConvTranspose2d(before, after, 5, 2, 2, output_padding=padding)]
     return nn.Sequential(*modules, nn.Tanh())
@@ -92,17 +94,20 @@ class DigitStatistics(nn.Module):
 
 class Encoder(nn.Module):
     """F(x, e) of Table C.4: an image, and beside it each number of the noise as a map of equal
-    pixels."""
+    pixels; batch normalisation before every ReLU."""
 
     def __init__(self, code: int, channels: Sequence[int]) -> None:
         super().__init__()
         first, *_, last = channels
         self.first = nn.Conv2d(1 + code, first, 5, 2, 2)
-        self.features = nn.Sequential(nn.ReLU(), convolutions(channels, nn.ReLU))
+        self.features = nn.Sequential(
+            nn.BatchNorm2d(first), nn.ReLU(), convolutions(channels, nn.ReLU, normed_from=0)
+        )
         side = SIDES[len(channels)]
         self.last = nn.Sequential(
-            nn.Conv2d(last, last, side), nn.ReLU(), nn.Flatten(), nn.Linear(last, code)
-        )
+            nn.Conv2d(last, last, side), nn.BatchNorm2d(last), nn.ReLU(), nn.Flatten(),
+            nn.Linear(last, code),
+        )  # fmt: skip
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
         """(n, code): codes of images (n, 1, 28, 28) and noise (n, code).

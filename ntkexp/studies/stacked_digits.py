@@ -95,9 +95,7 @@ class Stacking(Gan):
     def __init__(self, study: StackedDigits, place: Place) -> None:
         widths = [study.base * factor for factor in (1, 2, 4, 8)]
         makers = {
-            "generator": lambda: digit_networks.generator(
-                CODE, [*widths[::-1], CHANNELS], normed=True
-            ),
+            "generator": lambda: digit_networks.generator(CODE, [*widths[::-1], CHANNELS]),
             "discriminator": lambda: discriminator([CHANNELS, *widths]),
             "statistics": lambda: digit_networks.DigitStatistics(
                 CODE, [CHANNELS, 16, 32, 64], nn.ELU, [1024]
@@ -161,6 +159,6 @@ class Stacking(Gan):
 
 
 def discriminator(channels: Sequence[int]) -> nn.Sequential:
-    features = digit_networks.convolutions(channels, nn.ReLU, normed=True)
+    features = digit_networks.convolutions(channels, nn.ReLU)
     flat = channels[-1] * digit_networks.SIDES[len(channels) - 1] ** 2
     return nn.Sequential(features, nn.Flatten(), nn.Linear(flat, 1))
