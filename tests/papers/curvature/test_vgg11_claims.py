@@ -85,8 +85,8 @@ def of_network(name: str, holds: bool, late: bool) -> list[Record]:
     if name.startswith("search"):
         better = 0.9 if name.endswith("plain") != holds else 1.1
         table = rows({"epoch": (1, 4), "point": range(3)}, train_loss=better)
-        second = {"study.optim.second": "kron"}
-        return [record(experiment, {"search": table}, **second)]
+        sgd = record(experiment, {"search": table.assign(train_loss=0.1)})
+        return [record(experiment, {"search": table}, **{"study.optim.second": "kron"}), sgd]
     if method == "batches" and name.startswith("resnet34"):
         ends = {"kfac": 0.6, "ra": 0.5 if holds else 0.59}
         return [

@@ -130,9 +130,10 @@ def plain_over_both(records: Sequence[Record]) -> list[Case]:
     """By method, the best last loss with damping on the moments over that with it on factors."""
     best: dict[str, dict[str, float]] = {PLAIN: {}, SEARCH: {}}
     for run in records:
-        search, second = run.tables["search"], str(run.config["study.optim.second"])
+        search, second = run.tables["search"], run.config.get("study.optim.second")
         last = search[search["epoch"] == search["epoch"].max()]["train_loss"]
-        best[run.experiment][NAMES[second]] = float(last.min())
+        if second is not None:  # a search of SGD's rates has no damping
+            best[run.experiment][NAMES[str(second)]] = float(last.min())
     return [
         Case(name, 0, value / best[SEARCH][name])
         for name, value in best[PLAIN].items()
