@@ -46,7 +46,7 @@ def draw(options: drawing.Options, named: Mapping[str, str]) -> Figure:
     for panel, over in zip(axes, ("epoch", "minutes of a core", "epoch"), strict=True):
         panel.set(xlabel=over, ylabel="training loss", yscale="log")
     axes[2].set(ylabel="held-out error (%)", yscale="linear")
-    axes[0].legend()
+    drawing.legend_above(figure, *axes[0].get_legend_handles_labels())
     drawing.letter_panels([*axes])
     return figure
 
