@@ -47,5 +47,5 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/vgg11_schedule_ra": "40 minutes",
     "curvature/vgg11_seconds": "3 minutes",
     "curvature/vgg11_sgd": "7 minutes",
-    "curvature/vgg11_sgd_norm": "20 minutes",
+    "curvature/vgg11_sgd_norm": "9 minutes",
 }
