@@ -23,6 +23,12 @@ def leaky() -> nn.Module:
     return nn.LeakyReLU(SLOPE)
 
 
+def norm(channels: int) -> nn.Module:
+    """Every batch is normalised by its own mean and variance, at looks, too: a decoder sees codes
+    and noise, and a running average over both fits neither."""
+    return nn.BatchNorm2d(channels, track_running_stats=False)
+
+
 def convolutions(
     channels: Sequence[int], active: Callable[[], nn.Module], *, normed_from: int = 1
 ) -> nn.Sequential:
@@ -37,7 +43,7 @@ def convolutions(
     modules: list[nn.Module] = []
     for number, (before, after) in enumerate(pairwise(channels)):
         modules += [nn.Conv2d(before, after, 5, 2, 2)]
-        modules += [nn.BatchNorm2d(after)] * (number >= normed_from)
+        modules += [norm(after)] * (number >= normed_from)
         modules += [active()]
     return nn.Sequential(*modules)
 
@@ -56,7 +62,7 @@ def generator(code: int, channels: Sequence[int]) -> nn.Sequential:
         nn.Unflatten(1, (channels[0], sides[0], sides[0])),
     ]
     for (before, after), (small, large) in zip(pairwise(channels), pairwise(sides), strict=True):
-        modules += [nn.BatchNorm2d(before), nn.ReLU()]
+        modules += [norm(before), nn.ReLU()]
         padding = large - (2 * small - 1)
         modules += [nn.ConvTranspose2d(before, after, 5, 2, 2, output_padding=padding)]
     return nn.Sequential(*modules, nn.Tanh())
@@ -101,11 +107,11 @@ class Encoder(nn.Module):
         first, *_, last = channels
         self.first = nn.Conv2d(1 + code, first, 5, 2, 2)
         self.features = nn.Sequential(
-            nn.BatchNorm2d(first), nn.ReLU(), convolutions(channels, nn.ReLU, normed_from=0)
+            norm(first), nn.ReLU(), convolutions(channels, nn.ReLU, normed_from=0)
         )
         side = SIDES[len(channels)]
         self.last = nn.Sequential(
-            nn.Conv2d(last, last, side), nn.BatchNorm2d(last), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(last, last, side), norm(last), nn.ReLU(), nn.Flatten(),
             nn.Linear(last, code),
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ The game is that of ntkexp/studies/two_gradients.py; an input of G is noise e an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -84,7 +85,7 @@ class Game(Gan):
         makers = {
             "discriminator": lambda: layers(2, 400, 3, 1),
             "statistics": lambda: layers(2 + CODE, 400, 3, 1),
-            "generator": lambda: layers(NOISE + CODE, 500, 2, 2, normed=True),
+            "generator": lambda: layers(NOISE + CODE, 500, 2, 2, norm=nn.BatchNorm1d),
         }
         super().__init__(
             makers, last=study.steps, seed=study.seed, device=place.device, beta=study.beta,
@@ -123,12 +124,17 @@ class Game(Gan):
 
 
 def layers(
-    inputs: int, width: int, depth: int, outputs: int, *, normed: bool = False
+    inputs: int,
+    width: int,
+    depth: int,
+    outputs: int,
+    *,
+    norm: Callable[[int], nn.Module] | None = None,
 ) -> nn.Sequential:
-    """A perceptron with leaky ReLUs; `normed`: batch normalisation before each."""
+    """A perceptron with leaky ReLUs, and before each the norm that `norm` makes."""
     modules: list[nn.Module] = []
     for _ in range(depth):
-        modules += [nn.Linear(inputs, width), *([nn.BatchNorm1d(width)] * normed),
+        modules += [nn.Linear(inputs, width), *([norm(width)] if norm else []),
                     nn.LeakyReLU(SLOPE)]  # fmt: skip
         inputs = width
     return nn.Sequential(*modules, nn.Linear(inputs, outputs))

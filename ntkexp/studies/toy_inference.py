@@ -8,7 +8,9 @@ The four models are those of ntkexp/studies/bidirectional.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -56,8 +58,12 @@ SHOWN, WIDTH, DEPTH, PLANE = 1000, 128, 2, 2
 @dataclass
 class ToyInference(Inference):
     """All networks have 2 x 128 units and leaky ReLUs of slope .2, encoder and decoder batch
-    normalisation, too; codes and the encoder's noise are in the plane, as the data are."""
+    normalisation, too; codes and the encoder's noise are in the plane, as the data are.
 
+    Every batch is normalised by its own mean and variance, at looks, too: a decoder sees codes and
+    noise, and a running average over both fits neither."""
+
+    version: ClassVar = 2  # 1 looked with running averages
     tables: ClassVar = (LOOKS, POINTS)
     small: ClassVar = {"steps": 500}
     tiny: ClassVar = {"steps": 5}
@@ -69,9 +75,9 @@ class ToyInference(Inference):
 class OfPairs(nn.Module):
     """A perceptron of two vectors."""
 
-    def __init__(self, outputs: int, *, normed: bool = False) -> None:
+    def __init__(self, outputs: int, norm: Callable[[int], nn.Module] | None = None) -> None:
         super().__init__()
-        self.layers = layers(2 * PLANE, WIDTH, DEPTH, outputs, normed=normed)
+        self.layers = layers(2 * PLANE, WIDTH, DEPTH, outputs, norm=norm)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         outputs: Tensor = self.layers(torch.cat([x, z], 1))
@@ -80,9 +86,10 @@ class OfPairs(nn.Module):
 
 class ToyModel(EncoderDecoder):
     def __init__(self, study: ToyInference, place: Place) -> None:
+        norm = partial(nn.BatchNorm1d, track_running_stats=False)
         makers = {
-            "encoder": lambda: OfPairs(PLANE, normed=True),
-            "decoder": lambda: layers(PLANE, WIDTH, DEPTH, PLANE, normed=True),
+            "encoder": lambda: OfPairs(PLANE, norm),
+            "decoder": lambda: layers(PLANE, WIDTH, DEPTH, PLANE, norm=norm),
             **dict.fromkeys(("discriminator", "statistics", "critic"), lambda: OfPairs(1)),
         }
         super().__init__(makers, study, PLANE, place)

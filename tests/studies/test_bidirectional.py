@@ -36,6 +36,16 @@ def gradients_of_an_update(work: ToyModel) -> dict[str, list[Tensor]]:
     return taken
 
 
+def test_looks_see_what_training_saw() -> None:
+    """Averages over noise and codes would not do: the decoder has both."""
+    work = made(Variant.l2)
+    for step in range(3):
+        work.update(step)
+    z = 0.1 * torch.randn(40, 2)
+    trained = work.decoder(z)
+    assert torch.equal(work.decoder.eval()(z), trained)
+
+
 @pytest.mark.parametrize("variant", [Variant.ali, Variant.l2, Variant.adversarial])
 def test_each_player_follows_its_objective(variant: Variant) -> None:
     work = made(variant)
