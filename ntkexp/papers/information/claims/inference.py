@@ -98,9 +98,9 @@ digits = sharing(
     figure="table 5.2",
     experiments=("information/digit_inference",),
     tables=TABLES[1:],
-    seen="models of 10,000 iterations: without batch normalisation ALI and ALI + MINE made one image "
-    "of every code, errors 19.7 and 18.9, ALICE's 6.8 and 8.1; with it, at twice the rate, ALI had "
-    "17 % of digits right and MINE 40 %, errors 19.0 and 16.2, by running averages",
+    seen="models of 10,000 iterations: without batch normalisation ALI and ALI + MINE made one "
+    "image of every code, errors 19.7 and 18.9, ALICE's 6.8 and 8.1; with it, at twice the rate, "
+    "ALI had 17 % of digits right and MINE 40 %, errors 19.0 and 16.2, by running averages",
     control=Control(
         "largest share of a model's reconstructions that keep their digit",
         by_seed(best_of_all, column="accuracy"),
