@@ -27,7 +27,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bottleneck_free": "16 minutes",
     "information/digits": "4 minutes",
     "information/stacked": "4 hours for four generators",
-    "information/inference": "40 minutes for twelve models",
+    "information/inference": "15 minutes for twelve models",
     "information/digit_inference": "3 hours for four models",
     "information/limits": "15 minutes",
 }
