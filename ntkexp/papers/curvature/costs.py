@@ -12,7 +12,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/amortised_ekfac": "16 minutes",
     "curvature/amortised_kfac": "half an hour for both periods",
     "curvature/amortised_ra": "14 minutes",
-    "curvature/autoencoder_200": "half an hour for all three",
+    "curvature/autoencoder_200": "17 minutes for all three",
     "curvature/autoencoder_adam": "6 minutes a seed",
     "curvature/autoencoder_ekfac": "16 minutes a seed",
     "curvature/autoencoder_kfac": "12 minutes a seed",
