@@ -58,10 +58,8 @@ SHOWN, WIDTH, DEPTH, PLANE = 1000, 128, 2, 2
 @dataclass
 class ToyInference(Inference):
     """All networks have 2 x 128 units and leaky ReLUs of slope .2, encoder and decoder batch
-    normalisation, too; codes and the encoder's noise are in the plane, as the data are.
-
-    Every batch is normalised by its own mean and variance, at looks, too: a decoder sees codes and
-    noise, and a running average over both fits neither."""
+    normalisation of a batch by itself, too (ntkexp/studies/digit_networks.py says why); codes and
+    the encoder's noise are in the plane, as the data are."""
 
     version: ClassVar = 2  # 1 looked with running averages
     tables: ClassVar = (LOOKS, POINTS)

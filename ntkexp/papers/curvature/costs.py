@@ -1,5 +1,5 @@
-"""The cost of each experiment: time of one core, on a busy machine of two. Those of auto-encoders,
-VGG11 and representations are reckoned from measured updates."""
+"""The cost of each experiment: time of one core, on a busy machine of two; where no run is kept
+yet, reckoned from measured updates."""
 
 from __future__ import annotations
 
