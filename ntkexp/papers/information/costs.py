@@ -28,6 +28,6 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/digits": "4 minutes",
     "information/stacked": "4 hours for four generators",
     "information/inference": "15 minutes for twelve models",
-    "information/digit_inference": "3 hours for four models",
+    "information/digit_inference": "40 minutes for four models",
     "information/limits": "15 minutes",
 }
