@@ -36,7 +36,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "curvature/search_printed": "40 minutes a method, less where points diverge",
     "curvature/search_resnet34": "4 minutes a method",
     "curvature/search_vgg11": "4 minutes a method, EKFAC 15",
-    "curvature/search_vgg11_plain": "5 minutes a method, EKFAC 14",
+    "curvature/search_vgg11_plain": "10 minutes a method, EKFAC 25",
     "curvature/spectrum": "20 minutes",
     "curvature/vgg11_batches": "45 minutes for all nine",
     "curvature/vgg11_ekfac": "24 minutes",
