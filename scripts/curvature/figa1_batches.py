@@ -1,7 +1,7 @@
 """Figure A.1: KFAC, EKFAC and EKFAC-ra on a VGG11 of 16 channels, by the size of their batches.
 
 Training loss over epochs with batches of 200, 500 and 1,000 images of CIFAR-10. Factors and basis
-are computed every 500 updates, so with 1,000 images only once.
+are computed every 500 updates, so in 4 epochs with 200 images twice, else once.
 """
 
 from __future__ import annotations

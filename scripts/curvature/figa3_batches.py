@@ -1,7 +1,7 @@
 """Figure A.3: KFAC and EKFAC-ra on a ResNet34 of 8 channels, by the size of their batches.
 
 Training loss over epochs with batches of 200, 500 and 1,000 images of CIFAR-10. Factors and basis
-are computed every 500 updates, so with 1,000 images only once.
+are computed every 500 updates, so in 4 epochs with 200 images twice, else once.
 """
 
 from __future__ import annotations

@@ -36,9 +36,12 @@ def by_size(
     """A line a run; `what` is `epoch`, `update`, or `minutes of a core`, which needs seconds."""
     sizes = sorted({int(record.config["optim.batch_size"]) for record in records})
     styles = dict(zip(reversed(sizes), reversed(STYLES), strict=False))
-    for record in records:
-        second = str(record.config["optim.second"])
-        size = int(record.config["optim.batch_size"])
+    of_runs = [
+        (str(record.config["optim.second"]), int(record.config["optim.batch_size"]), record)
+        for record in records
+    ]
+    order = [*NAMES]
+    for second, size, record in sorted(of_runs, key=lambda run: (order.index(run[0]), run[1])):
         values = losses(record.tables["evals"])
         x = values.index if what == "update" else axis_of(record, IMAGES, update_seconds)
         label = f"{NAMES[second]}, {size:,}"
