@@ -29,11 +29,10 @@ from ntkexp.papers.curvature.claims.autoencoder import (
 from ntkexp.papers.curvature.claims.seconds import SECONDS
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.loss_panels import axis_of
+from ntkexp.scripts.curvature.loss_panels import COLOURS, axis_of
 
 FIGURE = "4.3"
 PIXELS, IMAGES = 784, 60_000
-COLOURS = dict(zip(METHODS, drawing.PALETTE, strict=False))
 DASHES = {"EKFAC-ra": "-.", "KFAC": "--"}
 
 

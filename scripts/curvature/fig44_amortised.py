@@ -26,7 +26,7 @@ from ntkexp.papers.curvature.claims.autoencoder import (
 from ntkexp.papers.curvature.claims.seconds import SECONDS
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.loss_panels import axis_of
+from ntkexp.scripts.curvature.loss_panels import COLOURS, axis_of
 
 FIGURE = "4.4"
 PIXELS, IMAGES = 784, 60_000
@@ -37,7 +37,6 @@ FAMILIES = {
     "EKFAC": (EXACT["EKFAC"], AMORTISED[1]),
     "EKFAC-ra": (EXACT["EKFAC-ra"], "curvature/amortised_ra"),
 }
-COLOURS = dict(zip(FAMILIES, (drawing.VERMILION, drawing.BLUE, drawing.GREEN), strict=True))
 STYLES = {1: ":", 50: "-", 250: "--"}
 LINES = {
     "kfac": ("KFAC", drawing.VERMILION, "-"),

@@ -15,10 +15,9 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.curvature.claims.vgg11 import IMAGES, METHODS, SECONDS
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.curvature.loss_panels import axis_of
+from ntkexp.scripts.curvature.loss_panels import COLOURS, axis_of
 
 FIGURE = "4.5"
-COLOURS = dict(zip(METHODS, drawing.PALETTE, strict=False))
 
 
 def make(options: drawing.Options) -> Figure:

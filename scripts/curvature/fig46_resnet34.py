@@ -3,8 +3,8 @@
 a, training loss over epochs, b, over processor time (of updates alone, one thread, measured apart
 with all in turns), c, held-out error over epochs; all from the first look on. Factors and basis are
 computed every 500 updates, without norms and from the weights of A.3; SGD has batch normalisation
-and batches of 200 images, the others of 500. Their rates and dampings are the best of a search over
-an epoch, SGD's rate the better of two after eight.
+and batches of 200 images, the others of 500. Rates and dampings are
+the best of three points after eight epochs, SGD's rate the better of two.
 """
 
 from __future__ import annotations

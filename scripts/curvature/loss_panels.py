@@ -1,4 +1,4 @@
-"""Training losses over epochs, updates or time: what Figures 4.3 to 4.6, A.1, A.2 and A.4 share."""
+"""Training losses over epochs, updates or time: what Figures 4.3 to 4.6 and A.1 to A.5 share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from ntkexp.papers.curvature.claims.vgg11 import IMAGES
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing
 
-COLOURS = dict(zip(NAMES, (drawing.VERMILION, drawing.BLUE, drawing.GREEN), strict=True))
+COLOURS = {
+    "KFAC": drawing.VERMILION,
+    "EKFAC": drawing.BLUE,
+    "EKFAC-ra": drawing.GREEN,
+    "KFAC, batches of 200": drawing.ORANGE,
+    "SGD": drawing.PURPLE,
+    "SGD, batch norm": drawing.SKY,
+    "Adam": drawing.BLACK,
+}
 # Of the smallest batches to the largest; of one size the last.
 STYLES = (":", "--", "-")
 
@@ -44,6 +52,6 @@ def by_size(
     for second, size, record in sorted(of_runs, key=lambda run: (order.index(run[0]), run[1])):
         values = losses(record.tables["evals"])
         x = values.index if what == "update" else axis_of(record, IMAGES, update_seconds)
-        label = f"{NAMES[second]}, {size:,}"
-        axes.plot(x, values, styles[size], color=COLOURS[second], label=label)
+        method = NAMES[second]
+        axes.plot(x, values, styles[size], color=COLOURS[method], label=f"{method}, {size:,}")
     axes.set(xlabel=what, ylabel="training loss", yscale="log")
