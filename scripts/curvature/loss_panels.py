@@ -38,20 +38,19 @@ def axis_of(
     return np.asarray(steps * int(run.config["optim.batch_size"]) / images, np.float64)
 
 
+def method_and_size(run: Record) -> tuple[str, int]:
+    return NAMES[str(run.config["optim.second"])], int(run.config["optim.batch_size"])
+
+
 def by_size(
     axes: Axes, records: Sequence[Record], what: str, update_seconds: pd.DataFrame | None = None
 ) -> None:
     """A line a run; `what` is `epoch`, `update`, or `minutes of a core`, which needs seconds."""
-    sizes = sorted({int(record.config["optim.batch_size"]) for record in records})
+    sizes = sorted({method_and_size(record)[1] for record in records})
     styles = dict(zip(reversed(sizes), reversed(STYLES), strict=False))
-    of_runs = [
-        (str(record.config["optim.second"]), int(record.config["optim.batch_size"]), record)
-        for record in records
-    ]
-    order = [*NAMES]
-    for second, size, record in sorted(of_runs, key=lambda run: (order.index(run[0]), run[1])):
+    for record in sorted(records, key=method_and_size):
+        method, size = method_and_size(record)
         values = losses(record.tables["evals"])
         x = values.index if what == "update" else axis_of(record, IMAGES, update_seconds)
-        method = NAMES[second]
         axes.plot(x, values, styles[size], color=COLOURS[method], label=f"{method}, {size:,}")
     axes.set(xlabel=what, ylabel="training loss", yscale="log")
