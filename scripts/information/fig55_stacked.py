@@ -1,6 +1,7 @@
 """Figure 5.5: three digits in three channels, and what generators draw, with MINE and without.
 
-A quarter of the channels, after 32,000 iterations; one seed, in brackets the range over all.
+A quarter of the channels, after 32,000 iterations; one seed, in brackets the range over all,
+where there are more.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ def make(options: drawing.Options) -> Figure:
         if of_beta:
             modes = [int(last_look(record)["captured"]) for record in of_beta]
             samples = of_beta[0].tables["stacked_samples"]
-            words = f"{title}\n{modes[0]} of 1,000 triples ({min(modes)} to {max(modes)})"
+            others = f" ({min(modes)} to {max(modes)})" if len(modes) > 1 else ""
+            words = f"{title}\n{modes[0]} of 1,000 triples{others}"
             panels[words] = samples[samples["image"] >= 0]
     figure, row = drawing.subplots(
-        1, len(panels), figsize=(drawing.PAGE, 2.5), squeeze=False
+        1, len(panels), figsize=(drawing.PAGE, 2.65), squeeze=False
     )  # fmt: skip
     for axes, (title, pixels) in zip(row[0], panels.items(), strict=True):
         axes.imshow(sheet(pixels))

@@ -26,7 +26,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/bottleneck_others": "an hour for five networks",
     "information/bottleneck_free": "16 minutes",
     "information/digits": "4 minutes",
-    "information/stacked": "4 hours for four generators",
+    "information/stacked": "3 hours for four generators",
     "information/inference": "15 minutes for twelve models",
     "information/digit_inference": "40 minutes for four models",
     "information/limits": "15 minutes",
