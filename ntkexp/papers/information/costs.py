@@ -20,7 +20,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "information/circle": "35 minutes for thirty networks",
     "information/circle_linearised": "10 minutes for three networks",
     "information/toys": "20 minutes for twenty generators",
-    "information/toys_long": "55 minutes for twelve generators",
+    "information/toys_long": "50 minutes for twelve generators",
     "information/toys_unclipped": "8 minutes for six generators",
     "information/bottleneck": "3 hours for fifteen networks",
     "information/bottleneck_others": "an hour for five networks",
